@@ -1,0 +1,43 @@
+"""What every check is: a shape in YAML and a judgement of a transcript, in one class."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from skill_delta.core.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check says of one transcript.
+
+    `passed` is None when the check could not be evaluated (a cost limit where no price is known):
+    that is neither a pass nor a fail. `score` is in [0, 1]. `evidence` is one line for a person.
+    """
+
+    passed: bool | None
+    evidence: str
+    score: float
+
+    @classmethod
+    def of(cls, passed: bool, evidence: str) -> Finding:
+        """A check that either holds or does not."""
+        return cls(passed, evidence, float(passed))
+
+    @classmethod
+    def not_evaluated(cls, evidence: str) -> Finding:
+        """A check that says nothing here; `evidence` says why."""
+        return cls(None, evidence, 0.0)
+
+
+class CheckSpec(BaseModel):
+    """A check as it is written in an eval file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @abstractmethod
+    def grade(self, transcript: Transcript) -> Finding:
+        """Judge the transcript. Raises `TrialError` when judging itself failed."""

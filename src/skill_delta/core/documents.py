@@ -1,0 +1,208 @@
+"""A YAML or JSON document, read strictly, that remembers the line of every value."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import yaml
+from pydantic import JsonValue
+
+from skill_delta.errors import Place, UserError
+
+MAX_BYTES = 1024 * 1024
+"""The largest file read, in bytes: no real skill or eval file comes near it."""
+MAX_DEPTH = 64
+"""How deep values may nest. Deeper ones exhaust the stack of whoever reads them."""
+MAX_VALUES = 200_000
+"""How many values a document may hold once its aliases are expanded ("billion laughs")."""
+
+Path = tuple[str | int, ...]
+"""The way from the document's root to a value: mapping keys and list positions."""
+
+
+class DocumentError(UserError):
+    """The text is not a document that can be read; says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file: its plain value and where each part of it stands."""
+
+    file: str
+    value: JsonValue
+    dates: frozenset[Path] = frozenset()
+    """Values written as unquoted dates. They are kept as text, as they were spelled."""
+    _lines: dict[Path, int] = field(default_factory=dict, repr=False)
+
+    def place(self, path: Path = ()) -> Place:
+        """The file, line and field of the value at `path`, or of its nearest known ancestor."""
+        known = path
+        while known and known not in self._lines:
+            known = known[:-1]
+        return Place(self.file, self._lines.get(known), dotted(path))
+
+
+def dotted(path: Path) -> str:
+    """`("cases", 0, "task")` as a person writes it: `cases[0].task`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def decode(raw: bytes, file: str) -> str:
+    """The text of a file, without its byte-order mark, line ends as `\\n`.
+
+    Raises `DocumentError` when it is over `MAX_BYTES` or not UTF-8.
+    """
+    if len(raw) > MAX_BYTES:
+        raise DocumentError(
+            f"the file has {len(raw):,} bytes; at most {MAX_BYTES:,} are read",
+            hint="split it, or move large inputs into files of their own",
+            place=Place(file),
+        )
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DocumentError(
+            f"byte 0x{raw[error.start]:02x} is not UTF-8",
+            hint="save the file as UTF-8",
+            place=Place(file, line),
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class _StrictLoader(yaml.CSafeLoader):
+    """PyYAML's safe loader, with booleans as YAML 1.2 has them: `yes`, `no`, `on` are text."""
+
+
+_BOOLEAN = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+_StrictLoader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEAN, list("tTfF"))
+
+
+def read_document(raw: bytes, file: str) -> Document:
+    """Read one YAML (or JSON, its subset) document.
+
+    Raises `DocumentError` for anything over `MAX_BYTES`, not UTF-8, not YAML, with duplicate
+    keys, keys that are not text, tags that name objects, or more nesting or expansion than
+    `MAX_DEPTH` and `MAX_VALUES` allow.
+    """
+    return parse_yaml(decode(raw, file), file)
+
+
+def parse_yaml(text: str, file: str, *, first_line: int = 1) -> Document:
+    """`read_document` for text that starts on line `first_line` of its file."""
+    loader = _StrictLoader(text)
+    try:
+        node = loader.get_single_node()
+        reader = _Reader(loader, file, first_line)
+        value = None if node is None else reader.read(node, ())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = None if mark is None else mark.line + first_line
+        column = "" if mark is None else f" (column {mark.column + 1})"
+        problem = error.problem or error.context or "the YAML cannot be read"
+        raise DocumentError(f"{problem}{column}", place=Place(file, line)) from None
+    except yaml.YAMLError as error:
+        raise DocumentError(" ".join(str(error).split()), place=Place(file)) from None
+    except RecursionError:
+        raise DocumentError(
+            f"values nest deeper than {MAX_DEPTH} levels", place=Place(file)
+        ) from None
+    finally:
+        loader.dispose()
+    return Document(file, value, frozenset(reader.dates), reader.lines)
+
+
+class _Reader:
+    """Turns YAML nodes into plain values, counting them and noting their lines."""
+
+    def __init__(self, loader: _StrictLoader, file: str, first_line: int) -> None:
+        self._loader = loader
+        self._file = file
+        self._first_line = first_line
+        self._count = 0
+        self.lines: dict[Path, int] = {}
+        self.dates: set[Path] = set()
+
+    def read(self, node: yaml.Node, path: Path) -> JsonValue:
+        self._count += 1
+        self.lines.setdefault(path, self._line(node))
+        if self._count > MAX_VALUES:
+            raise self._refuse(node, path, f"it expands to more than {MAX_VALUES:,} values")
+        if len(path) > MAX_DEPTH:
+            raise self._refuse(node, path, f"values nest deeper than {MAX_DEPTH} levels")
+        match node:
+            case yaml.MappingNode():
+                return self._mapping(node, path)
+            case yaml.SequenceNode():
+                return [self.read(item, (*path, i)) for i, item in enumerate(node.value)]
+            case _:
+                return self._scalar(node, path)
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, JsonValue]:
+        seen: dict[str, int] = {}
+        merged: list[yaml.Node] = []
+        result: dict[str, JsonValue] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                merged.append(value_node)
+                continue
+            key = self._key(key_node, path)
+            if key in seen:
+                problem = f"the key {key!r} was already given on line {seen[key]}"
+                raise self._refuse(key_node, (*path, key), problem)
+            seen[key] = self.lines[(*path, key)] = self._line(key_node)
+            result[key] = self.read(value_node, (*path, key))
+        for source in merged:
+            for key, value in self._merged(source, path).items():
+                result.setdefault(key, value)
+        return result
+
+    def _merged(self, node: yaml.Node, path: Path) -> dict[str, JsonValue]:
+        # YAML's merge key: what is written in place wins, then the earlier of several sources.
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        result: dict[str, JsonValue] = {}
+        for source in sources:
+            if not isinstance(source, yaml.MappingNode):
+                raise self._refuse(source, path, "<< takes a mapping, or a list of mappings")
+            for key, value in self._mapping(source, path).items():
+                result.setdefault(key, value)
+        return result
+
+    def _key(self, node: yaml.Node, path: Path) -> str:
+        # The key's own spelling: `404:` in a mapping of replies names "404", not the number.
+        if isinstance(node, yaml.ScalarNode):
+            return str(node.value)
+        raise self._refuse(node, path, "a key must be plain text")
+
+    def _scalar(self, node: yaml.Node, path: Path) -> JsonValue:
+        if node.tag == "tag:yaml.org,2002:timestamp":
+            self.dates.add(path)
+            return str(node.value)
+        try:
+            value: Hashable = self._loader.construct_object(node)
+        except (ValueError, OverflowError) as error:
+            raise self._refuse(node, path, f"the value cannot be read: {error}") from None
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self._refuse(node, path, f"{node.value} is not a finite number")
+        if value is None or isinstance(value, str | bool | int | float):
+            return value
+        raise self._refuse(node, path, f"a value of type {type(value).__name__} cannot be used")
+
+    def _line(self, node: yaml.Node) -> int:
+        return int(node.start_mark.line) + self._first_line
+
+    def _refuse(self, node: yaml.Node, path: Path, problem: str) -> DocumentError:
+        return DocumentError(problem, place=Place(self._file, self._line(node), dotted(path)))

@@ -1,0 +1,67 @@
+"""What can go wrong, who can put it right, and the exit code that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process tells the shell, and so the required check."""
+
+    PASSED = 0
+    """The gate passed, or there was nothing to do."""
+    FAILED = 1
+    """The gate failed."""
+    USER_ERROR = 2
+    """Nothing was measured, or a report could not be written though the gate passed."""
+    NOT_MEASURED = 3
+    """It could not be measured: service, key, ceiling, or cancelled."""
+    BUG = 4
+    """Our own fault. Python's own uncaught exit is 1, which would read as a regression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in someone's file a problem is.
+
+    `line` is 1-based; `field` is a dotted path such as `cases[0].task`. Either may be unknown.
+    """
+
+    file: str
+    line: int | None = None
+    field: str = ""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.field}" if self.field else place
+
+
+class UserError(Exception):
+    """The author of the workflow, skill or eval file can fix it: one line, a hint, no traceback."""
+
+    def __init__(self, problem: str, *, hint: str = "", place: Place | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.hint = hint
+        self.place = place
+
+    def __str__(self) -> str:
+        located = f"{self.place}: {self.problem}" if self.place else self.problem
+        return f"{located}\n  help: {self.hint}" if self.hint else located
+
+
+class UserErrors(UserError):  # noqa: N818 - several of them
+    """Every problem found at once, so that one run is enough to see them all."""
+
+    def __init__(self, errors: tuple[UserError, ...]) -> None:
+        super().__init__("\n".join(str(error) for error in errors))
+        self.errors = errors
+
+
+class ServiceError(Exception):
+    """A vendor gave out for the whole run (no key, key refused): nothing more can be measured."""
+
+
+class TrialError(Exception):
+    """One measurement was lost. It becomes an `Errored` outcome and never ends the run."""

@@ -1,0 +1,261 @@
+"""The difference between the arms, over the cases that both of them measured.
+
+A case that one arm never measured is left out of both halves: a rate computed from half a pair is
+a biased number that looks like a real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from skill_delta.core.scores import ArmScore, mean, mean_of_known, measured, score
+from skill_delta.core.skills import Unresolved
+from skill_delta.core.trials import (
+    CaseKey,
+    NotRun,
+    Outcome,
+    Role,
+    Scored,
+    Skipped,
+    Status,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CasePair:
+    """One case under one runner, both arms.
+
+    `excluded` says why the pair is in neither half of the delta; empty where it is in both.
+    `baseline` is None where no baseline trial was planned.
+    """
+
+    key: CaseKey
+    candidate_outcomes: tuple[Outcome, ...]
+    baseline_outcomes: tuple[Outcome, ...]
+    excluded: str = ""
+
+    @property
+    def candidate(self) -> ArmScore:
+        return score(self.candidate_outcomes)
+
+    @property
+    def baseline(self) -> ArmScore | None:
+        ran = [outcome for outcome in self.baseline_outcomes if not isinstance(outcome, Skipped)]
+        return score(ran) if ran else None
+
+    @property
+    def comparable(self) -> bool:
+        return not self.excluded
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Candidate minus baseline, pooled over the outcomes of the comparable cases.
+
+    Rates are in [0, 1] and higher is better; tokens, US dollars and milliseconds are differences
+    of per-run means and negative is better. With no comparable case the rates are None.
+    """
+
+    comparable_cases: int
+    pass_rate_candidate: float | None
+    pass_rate_baseline: float | None
+    tokens: float
+    cost_usd: float | None
+    latency_ms: float
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The pass-rate delta, in [-1, 1]; None where no case was comparable."""
+        if self.pass_rate_candidate is None or self.pass_rate_baseline is None:
+            return None
+        return self.pass_rate_candidate - self.pass_rate_baseline
+
+
+@dataclass(frozen=True, slots=True)
+class LowSignal:
+    """A check that passed in every scored repetition of both arms: it tells them not apart.
+
+    `runs` is how many repetitions of both arms say so.
+    """
+
+    key: CaseKey
+    check: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class HighVariance:
+    """One arm of one case whose repetitions were not unanimous."""
+
+    key: CaseKey
+    role: Role
+    pass_rate: float
+    stddev: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDelta:
+    """One baseline against the candidate.
+
+    `runners` and `skills` are in the order in which they were asked for. `ran` is false where not
+    one trial of this baseline was planned or resolved.
+    """
+
+    baseline: str
+    overall: Difference
+    runners: Mapping[str, Difference]
+    skills: Mapping[str, Difference]
+    pairs: tuple[CasePair, ...]
+    low_signal: tuple[LowSignal, ...]
+    high_variance: tuple[HighVariance, ...]
+
+    @property
+    def ran(self) -> bool:
+        """Whether any baseline trial was started. Skipped and unresolved ones never were."""
+        return any(
+            not isinstance(outcome, Skipped | NotRun)
+            for pair in self.pairs
+            for outcome in pair.baseline_outcomes
+        )
+
+    def restricted_to(self, skill: str) -> Mapping[str, Difference]:
+        """The difference per runner, over one skill's cases."""
+        return {
+            runner: difference(
+                [p for p in self.pairs if p.key.skill == skill and p.key.runner == runner]
+            )
+            for runner in self.runners
+        }
+
+
+def compare(
+    baseline: str, outcomes: Sequence[Outcome], unresolved: Mapping[str, Unresolved]
+) -> PairedDelta:
+    """Pair the outcomes case by case against `baseline` and take the difference.
+
+    `unresolved` says, per skill, why this baseline could not be resolved.
+    """
+    pairs = pair_by_case(baseline, outcomes, unresolved)
+    by_runner = _grouped(pairs, [pair.key.runner for pair in pairs])
+    by_skill = _grouped(pairs, [pair.key.skill for pair in pairs])
+    return PairedDelta(
+        baseline=baseline,
+        overall=difference(pairs),
+        runners={name: difference(group) for name, group in by_runner.items()},
+        skills={name: difference(group) for name, group in by_skill.items()},
+        pairs=pairs,
+        low_signal=tuple(found for pair in pairs for found in low_signal(pair)),
+        high_variance=tuple(found for pair in pairs for found in high_variance(pair)),
+    )
+
+
+def pair_by_case(
+    baseline: str, outcomes: Sequence[Outcome], unresolved: Mapping[str, Unresolved]
+) -> tuple[CasePair, ...]:
+    """Put the two arms of each case side by side, and say which pairs cannot be compared."""
+    candidate: dict[CaseKey, list[Outcome]] = {}
+    other: dict[CaseKey, list[Outcome]] = {}
+    for outcome in outcomes:
+        arm = outcome.trial.arm
+        if arm.role is Role.CANDIDATE:
+            candidate.setdefault(outcome.trial.key, []).append(outcome)
+        elif arm.baseline == baseline:
+            other.setdefault(outcome.trial.key, []).append(outcome)
+    return tuple(
+        CasePair(
+            key,
+            tuple(runs),
+            tuple(other.get(key, ())),
+            _exclusion(runs, other.get(key, ()), unresolved.get(key.skill)),
+        )
+        for key, runs in candidate.items()
+    )
+
+
+def _exclusion(
+    candidate: Sequence[Outcome], baseline: Sequence[Outcome], unresolved: Unresolved | None
+) -> str:
+    if unresolved is not None:
+        return f"baseline unresolved: {unresolved.message}"
+    for outcome in baseline:
+        if isinstance(outcome, Skipped):
+            return f"baseline skipped: {outcome.reason}"
+    return _unmeasured("candidate", candidate) or _unmeasured("baseline", baseline)
+
+
+def _unmeasured(arm: str, outcomes: Sequence[Outcome]) -> str:
+    if measured(outcomes):
+        return ""
+    for outcome in outcomes:
+        if isinstance(outcome, NotRun):
+            return f"no {arm} repetition was measured: {outcome.reason}"
+    if any(isinstance(outcome, Scored) for outcome in outcomes):
+        return f"no {arm} repetition could be evaluated in full"
+    return f"every {arm} repetition errored" if outcomes else f"no {arm} trial ran"
+
+
+def difference(pairs: Sequence[CasePair]) -> Difference:
+    """Pool the comparable pairs' outcomes and subtract."""
+    comparable = [pair for pair in pairs if pair.comparable]
+    candidate = measured(o for pair in comparable for o in pair.candidate_outcomes)
+    baseline = measured(o for pair in comparable for o in pair.baseline_outcomes)
+    return Difference(
+        comparable_cases=len(comparable),
+        pass_rate_candidate=_share_passed(candidate),
+        pass_rate_baseline=_share_passed(baseline),
+        tokens=_mean_tokens(candidate) - _mean_tokens(baseline),
+        cost_usd=_cost_difference(candidate, baseline),
+        latency_ms=_mean_latency(candidate) - _mean_latency(baseline),
+    )
+
+
+def _share_passed(scored: Sequence[Scored]) -> float | None:
+    if not scored:
+        return None
+    return sum(outcome.status is Status.PASS for outcome in scored) / len(scored)
+
+
+def _mean_tokens(scored: Sequence[Scored]) -> float:
+    return mean(outcome.transcript.usage.tokens for outcome in scored)
+
+
+def _mean_latency(scored: Sequence[Scored]) -> float:
+    return mean(outcome.transcript.latency_ms for outcome in scored)
+
+
+def _cost_difference(candidate: Sequence[Scored], baseline: Sequence[Scored]) -> float | None:
+    ours = mean_of_known([outcome.transcript.cost_usd for outcome in candidate])
+    theirs = mean_of_known([outcome.transcript.cost_usd for outcome in baseline])
+    return None if ours is None or theirs is None else ours - theirs
+
+
+def _grouped(pairs: Sequence[CasePair], names: Sequence[str]) -> Mapping[str, Sequence[CasePair]]:
+    groups: dict[str, list[CasePair]] = {}
+    for name, pair in zip(names, pairs, strict=True):
+        groups.setdefault(name, []).append(pair)
+    return groups
+
+
+def low_signal(pair: CasePair) -> tuple[LowSignal, ...]:
+    """Checks of a comparable case that passed in every measured repetition of both arms."""
+    if not pair.comparable:
+        return ()
+    runs = measured((*pair.candidate_outcomes, *pair.baseline_outcomes))
+    always = [
+        check.id
+        for check in runs[0].checks
+        if all(any(c.id == check.id and c.passed for c in run.checks) for run in runs)
+    ]
+    return tuple(LowSignal(pair.key, check, len(runs)) for check in always)
+
+
+def high_variance(pair: CasePair) -> tuple[HighVariance, ...]:
+    """The arms of a case whose repetitions disagreed."""
+    arms = ((Role.CANDIDATE, pair.candidate), (Role.BASELINE, pair.baseline))
+    return tuple(
+        HighVariance(pair.key, role, arm.pass_rate or 0.0, arm.stddev, arm.measured)
+        for role, arm in arms
+        if arm is not None and arm.disagrees
+    )

@@ -1,0 +1,112 @@
+"""Everything that a run found out, before any format draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from skill_delta.core.gate import GateVerdict
+from skill_delta.core.paired import PairedDelta
+from skill_delta.core.scores import Spend, pass_rate, total_spend
+from skill_delta.core.skills import SkillVersion, Unresolved
+from skill_delta.core.trials import (
+    Errored,
+    NotRun,
+    Outcome,
+    Role,
+    Scored,
+    Skipped,
+    Status,
+    Subject,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedSkill:
+    """A skill that was found and not evaluated."""
+
+    skill: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineSource:
+    """Which version of a skill a baseline stood for: what the report names beside the delta."""
+
+    skill: str
+    baseline: str
+    version: SkillVersion | Unresolved
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a reader needs to measure again.
+
+    `runners` maps each runner, in the order asked for, to its version; `models` to its model.
+    """
+
+    seed: int
+    runners: Mapping[str, str]
+    models: Mapping[str, str] = field(default_factory=dict)
+    repetitions: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The run in numbers.
+
+    `passed`, `failed`, `errored` and `inconclusive` count trials of the candidate; `skipped`
+    counts baseline cases left out on purpose, `not_run` trials of any arm. `pass_rate` is the
+    candidate's, None where nothing ran. `spend` is the whole bill, every arm.
+    """
+
+    passed: int
+    failed: int
+    errored: int
+    inconclusive: int
+    skipped: int
+    not_run: int
+    pass_rate: float | None
+    spend: Spend
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run. `base` and `head` are full commit ids, None where there is no repository.
+
+    `deltas` is in the order of the baselines asked for; empty where none was. `notes` are for the
+    reader and never decide.
+    """
+
+    started_at: datetime
+    finished_at: datetime
+    subjects: tuple[Subject, ...]
+    outcomes: tuple[Outcome, ...]
+    deltas: tuple[PairedDelta, ...]
+    gate: GateVerdict
+    environment: Environment
+    sources: tuple[BaselineSource, ...] = ()
+    skipped: tuple[SkippedSkill, ...] = ()
+    notes: tuple[str, ...] = ()
+    base: str | None = None
+    head: str | None = None
+
+    @property
+    def candidate(self) -> tuple[Outcome, ...]:
+        """The outcomes of the skills as they are now."""
+        return tuple(o for o in self.outcomes if o.trial.arm.role is Role.CANDIDATE)
+
+    @property
+    def summary(self) -> Summary:
+        scored = [outcome.status for outcome in self.candidate if isinstance(outcome, Scored)]
+        return Summary(
+            passed=scored.count(Status.PASS),
+            failed=scored.count(Status.FAIL),
+            errored=sum(isinstance(outcome, Errored) for outcome in self.candidate),
+            inconclusive=scored.count(Status.INCONCLUSIVE),
+            skipped=sum(isinstance(outcome, Skipped) for outcome in self.outcomes),
+            not_run=sum(isinstance(outcome, NotRun) for outcome in self.outcomes),
+            pass_rate=pass_rate(self.candidate),
+            spend=total_spend(self.outcomes),
+        )

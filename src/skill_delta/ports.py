@@ -72,6 +72,16 @@ class Runner(Protocol):
     def name(self) -> str: ...
 
     @property
+    def version(self) -> str:
+        """The version of what drives the trial, for the report."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model asked for, for the report; empty where there is none to name."""
+        ...
+
+    @property
     def brings_own_tools(self) -> bool:
         """Whether calls may name tools that no case declares (agents do, bare models do not)."""
         ...

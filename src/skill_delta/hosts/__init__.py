@@ -1,0 +1,1 @@
+"""Whom a run talks to: a terminal, a log, a code host."""

@@ -1,0 +1,43 @@
+# Every target sets up what it needs: on a fresh machine, `make demo` and `make test` are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+LOCK := $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --no-header \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+
+.PHONY: demo test check bench lock clean
+
+demo: $(VENV)/.runtime ## The greeting example against its previous version, without a key
+	$(BIN)/skill-delta run examples/greeting --runner scripted --baseline previous
+
+test: check ## Everything that must hold: types, style, behaviour
+	$(BIN)/pytest -n auto
+
+check: $(VENV)/.dev ## Types and style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev ## Speed, next to a reference measured in the same run
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m bench
+
+lock: $(VENV)/.dev ## Renew the locked dependencies
+	$(LOCK) --output-file requirements/runtime.txt pyproject.toml
+	$(LOCK) --extra build --constraint requirements/runtime.txt \
+		--output-file requirements/build.txt pyproject.toml
+	$(LOCK) --extra build --extra dev --allow-unsafe --constraint requirements/runtime.txt \
+		--output-file requirements/dev.txt pyproject.toml
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/.runtime: requirements/build.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements/build.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	touch $@

@@ -1,0 +1,255 @@
+"""The run, in the order in which it happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+
+from skill_delta.core.gate import Evidence, GatePolicy, decide
+from skill_delta.core.paired import compare
+from skill_delta.core.report import BaselineSource, Environment, Report, SkippedSkill
+from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
+from skill_delta.core.suite import Case, Suite, undeclared_tools
+from skill_delta.core.trials import NO_SKILL, Arm, Role, Subject, in_report_order, plan
+from skill_delta.errors import UserErrors
+from skill_delta.execution import Ceilings, run_trials
+from skill_delta.ports import Baselines, Progress, Runner
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSkill:
+    """A skill of this run and its cases; `suite` is None where it has no eval file."""
+
+    working: WorkingSkill
+    suite: Suite | None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which cases run: any of `tags` (all where none is named), names that hold all of `names`."""
+
+    tags: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def admits(self, case: Case) -> bool:
+        by_tag = not self.tags or bool(case.tags.intersection(self.tags))
+        by_name = not self.names or any(
+            name.casefold() in case.name.casefold() for name in self.names
+        )
+        return by_tag and by_name
+
+    def __str__(self) -> str:
+        flags = [f"--tag {tag}" for tag in self.tags] + [f"--case {name}" for name in self.names]
+        return " ".join(flags)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What a person asked for. `repetitions` ≥ 1; `at_once` trials run at the same time."""
+
+    baselines: tuple[str, ...] = ()
+    repetitions: int = 1
+    selection: Selection = field(default_factory=Selection)
+    policy: GatePolicy = field(default_factory=GatePolicy)
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    at_once: int = 8
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The run's collaborators. `now` tells the date, `clock` counts seconds."""
+
+    runners: Mapping[str, Runner]
+    baselines: Baselines
+    progress: Progress
+    cancelled: asyncio.Event
+    now: Callable[[], datetime]
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What will run, settled before the first trial; nothing was spent yet."""
+
+    subjects: tuple[Subject, ...]
+    sources: tuple[BaselineSource, ...]
+    skipped: tuple[SkippedSkill, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def unresolved(self) -> Mapping[str, Mapping[str, Unresolved]]:
+        """Per baseline and skill, why there is no such version."""
+        gaps: dict[str, dict[str, Unresolved]] = {}
+        for source in self.sources:
+            if isinstance(source.version, Unresolved):
+                gaps.setdefault(source.baseline, {})[source.skill] = source.version
+        return gaps
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A skill with the cases that the selection admits."""
+
+    label: str
+    found: FoundSkill
+    cases: tuple[Case, ...]
+
+
+def ceiling_of_runs(request: RunRequest, cases: int, runners: int) -> str:
+    """The plan in one line: a ceiling, since baselines are not resolved for it."""
+    arms = 1 + len(request.baselines)
+    total = arms * request.repetitions * runners * cases
+    return (
+        f"Plan: up to {arms} arm(s) x {request.repetitions} repeat(s) x {runners} runner(s) "
+        f"x {cases} case(s) = {total} runs"
+    )
+
+
+def chosen_cases(skills: Sequence[FoundSkill], selection: Selection) -> int:
+    """How many cases the selection admits, over all skills."""
+    return sum(len(chosen.cases) for chosen in _choose(skills, selection))
+
+
+def prepare(skills: Sequence[FoundSkill], request: RunRequest, ports: Ports) -> Prepared:
+    """Settle cases, arms and baselines.
+
+    Raises `UserErrors` for a trajectory that names a tool which no runner of this run would offer.
+    """
+    chosen = _choose(skills, request.selection)
+    _refuse_undeclared_tools(chosen, ports.runners)
+    run = [skill for skill in chosen if skill.cases]
+    sources = tuple(_resolve(run, request.baselines, ports.baselines))
+    return Prepared(
+        subjects=tuple(_subject(skill, sources) for skill in run),
+        sources=sources,
+        skipped=tuple(_skipped(chosen, request.selection)),
+        notes=tuple(_notes(chosen)),
+    )
+
+
+async def evaluate(skills: Sequence[FoundSkill], request: RunRequest, ports: Ports) -> Report:
+    """Run both arms over the skills' cases, compare them, and decide."""
+    started = ports.now()
+    ready = prepare(skills, request, ports)
+    runners = tuple(ports.runners)
+    planned = plan(ready.subjects, runners, request.repetitions, Random(request.seed))  # noqa: S311
+    arrived = await run_trials(
+        planned.trials,
+        runners=ports.runners,
+        at_once=request.at_once,
+        ceilings=request.ceilings,
+        progress=ports.progress,
+        cancelled=ports.cancelled,
+        clock=ports.clock,
+    )
+    outcomes = in_report_order((*arrived, *planned.skipped), ready.subjects, runners)
+    unresolved = ready.unresolved
+    deltas = tuple(
+        compare(baseline, outcomes, unresolved.get(baseline, {})) for baseline in request.baselines
+    )
+    evidence = Evidence(outcomes, deltas, unresolved, _why_empty(ready, request.selection))
+    return Report(
+        started_at=started,
+        finished_at=ports.now(),
+        subjects=ready.subjects,
+        outcomes=outcomes,
+        deltas=deltas,
+        gate=decide(evidence, request.policy),
+        environment=Environment(
+            seed=request.seed,
+            runners={name: runner.version for name, runner in ports.runners.items()},
+            models={name: runner.model for name, runner in ports.runners.items()},
+            repetitions=request.repetitions,
+        ),
+        sources=ready.sources,
+        skipped=ready.skipped,
+        notes=ready.notes,
+    )
+
+
+def labels(skills: Sequence[FoundSkill]) -> tuple[str, ...]:
+    """How reports name each skill: its name, with its folder where two share one."""
+    names = Counter(skill.working.skill.name for skill in skills)
+    return tuple(
+        f"{skill.working.skill.name} ({skill.working.skill.folder})"
+        if names[skill.working.skill.name] > 1
+        else skill.working.skill.name
+        for skill in skills
+    )
+
+
+def _choose(skills: Sequence[FoundSkill], selection: Selection) -> list[_Chosen]:
+    return [
+        _Chosen(
+            label,
+            found,
+            tuple(filter(selection.admits, found.suite.cases)) if found.suite else (),
+        )
+        for label, found in zip(labels(skills), skills, strict=True)
+    ]
+
+
+def _refuse_undeclared_tools(chosen: Sequence[_Chosen], runners: Mapping[str, Runner]) -> None:
+    if all(runner.brings_own_tools for runner in runners.values()):
+        return
+    problems = tuple(
+        problem for skill in chosen for case in skill.cases for problem in undeclared_tools(case)
+    )
+    if problems:
+        raise UserErrors(problems)
+
+
+def _resolve(
+    chosen: Sequence[_Chosen], baselines: Sequence[str], history: Baselines
+) -> Iterator[BaselineSource]:
+    for baseline in baselines:
+        if baseline == NO_SKILL:
+            for skill in chosen:
+                empty = SkillVersion.none(skill.found.working.skill.name)
+                yield BaselineSource(skill.label, baseline, empty)
+        else:
+            versions = history.resolve([skill.found.working for skill in chosen], baseline)
+            for skill in chosen:
+                version = versions[skill.found.working.location]
+                yield BaselineSource(skill.label, baseline, version)
+
+
+def _subject(chosen: _Chosen, sources: Sequence[BaselineSource]) -> Subject:
+    arms = tuple(
+        Arm(Role.BASELINE, source.version, source.baseline)
+        for source in sources
+        if source.skill == chosen.label and isinstance(source.version, SkillVersion)
+    )
+    candidate = Arm(Role.CANDIDATE, chosen.found.working.skill)
+    return Subject(chosen.label, candidate, arms, chosen.cases)
+
+
+def _skipped(chosen: Sequence[_Chosen], selection: Selection) -> Iterator[SkippedSkill]:
+    for skill in chosen:
+        if skill.cases:
+            continue
+        has_cases = skill.found.suite is not None and skill.found.suite.cases
+        reason = f"no case matches {selection}" if has_cases else "no eval cases"
+        yield SkippedSkill(skill.label, reason)
+
+
+def _notes(chosen: Sequence[_Chosen]) -> Iterator[str]:
+    for skill in chosen:
+        yield from (f"{skill.label}: {warning}" for warning in skill.found.working.warnings)
+        if skill.found.suite is not None:
+            yield from (f"{skill.label}: {note}" for note in skill.found.suite.notes)
+
+
+def _why_empty(ready: Prepared, selection: Selection) -> str:
+    if not ready.skipped:
+        return "no skills were found"
+    reasons = {skipped.reason for skipped in ready.skipped}
+    names = ", ".join(skipped.skill for skipped in ready.skipped)
+    if reasons == {"no eval cases"}:
+        return f"no skill has an eval case ({names})"
+    return f"no case matches {selection} ({names})"

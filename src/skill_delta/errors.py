@@ -64,4 +64,20 @@ class ServiceError(Exception):
 
 
 class TrialError(Exception):
-    """One measurement was lost. It becomes an `Errored` outcome and never ends the run."""
+    """One measurement was lost. It becomes an `Errored` outcome and never ends the run.
+
+    The tokens and US dollars are what was spent before it was lost (None: price unknown).
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost_usd: float | None = 0.0,
+    ) -> None:
+        super().__init__(reason)
+        self.input_tokens = input_tokens
+        self.output_tokens = output_tokens
+        self.cost_usd = cost_usd

@@ -1,0 +1,38 @@
+"""How each vendor spells a request and an answer; `http` alone sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from skill_delta.providers.endpoint import VendorApi
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """A wire that models are reached by.
+
+    `base_url` is used where none is named. `key_variable` is the environment variable that
+    holds the vendor's own key. `api` takes a base URL, a model and a key (None: the server
+    wants none).
+    """
+
+    base_url: str
+    key_variable: str
+    api: Callable[[str, str, SecretStr | None], VendorApi]
+
+
+def _openai(base_url: str, model: str, key: SecretStr | None) -> VendorApi:
+    from skill_delta.providers.openai import OpenAiChat  # noqa: PLC0415 - httpx takes 0.1 s
+
+    return OpenAiChat(base_url, model, key)
+
+
+PROVIDERS: Mapping[str, Vendor] = {
+    "openai": Vendor("https://api.openai.com/v1", "OPENAI_API_KEY", _openai),
+}
+"""The vendors, by the name of the runner that asks them."""

@@ -1,0 +1,1 @@
+"""How a trial is driven from its task to a transcript: by a bare model, or by an agent."""

@@ -1,0 +1,315 @@
+"""The scripted model: which reply is used, how it is played, and how its file is read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conversations import ORDER_SUPPORT, a_tool, a_trial_of
+from skill_delta.core.conversation import Conversation, UserTurn
+from skill_delta.core.prompt import system_prompt
+from skill_delta.core.skills import SkillVersion
+from skill_delta.core.suite import Mode
+from skill_delta.core.transcript import ToolCall, Transcript, Usage
+from skill_delta.core.trials import Role, Trial
+from skill_delta.errors import TrialError, UserError
+from skill_delta.providers.scripted import MAX_PROBLEMS, Reply, ScriptedModel, read_replies
+from skill_delta.runners.model import ModelRunner
+
+
+def replies(text: str) -> tuple[Reply, ...]:
+    return read_replies(text.encode(), "evals/replies.yaml")
+
+
+def play(script: str, trial: Trial) -> Transcript:
+    """Run a trial through the whole runner, with a scripted model behind it."""
+    model = ScriptedModel(replies(script))
+    return asyncio.run(ModelRunner("scripted", model, costs_money=False).run(trial))
+
+
+def test_the_example_of_the_documentation_is_read() -> None:
+    """Every key but `files`, which is not supported yet."""
+    [reply, fallback] = replies(
+        """
+        replies:
+          - case: greets the named person
+            skill: greeting
+            arm: baseline
+            contains: "exclamation"
+            repetition: [0, 2]
+            text: "Hello, Ada!"
+            tool_calls:
+              - {name: lookup_order, arguments: {order_id: "1234"}}
+            loads_skill: true
+            usage: {input_tokens: 120, output_tokens: 8}
+            cost_usd: 0.0001
+            latency_ms: 40
+          - text: "[scripted] {case}"
+        """
+    )
+
+    assert reply.repetition == [0, 2]
+    assert reply.tool_calls[0].arguments == {"order_id": "1234"}
+    assert reply.used == Usage(120, 8)
+    assert fallback.case is None
+
+
+PREVIOUS = a_trial_of(
+    replace(ORDER_SUPPORT, instructions="Be brief."), role=Role.BASELINE, baseline="previous"
+)
+NONE = a_trial_of(SkillVersion.none("order-support"), role=Role.BASELINE, baseline="none")
+CANDIDATE = a_trial_of(repetition=1)
+
+
+@pytest.mark.parametrize(
+    ("matcher", "matched"),
+    [
+        ("case: refund-request", [CANDIDATE, PREVIOUS, NONE]),
+        ("case: refund", []),
+        ("skill: order-support", [CANDIDATE, PREVIOUS, NONE]),
+        ("skill: greeting", []),
+        ("arm: candidate", [CANDIDATE]),
+        ("arm: baseline", [PREVIOUS, NONE]),
+        ("arm: previous", [PREVIOUS]),
+        ("arm: none", [NONE]),
+        ("arm: base", []),
+        ("contains: Name the order", [CANDIDATE]),
+        ("contains: helpful assistant", [NONE]),
+        ("repetition: 1", [CANDIDATE]),
+        ("repetition: [0, 2]", [PREVIOUS, NONE]),
+        ("arm: baseline\n    contains: brief", [PREVIOUS]),
+        ("case:", [CANDIDATE, PREVIOUS, NONE]),
+    ],
+)
+def test_a_reply_is_for_the_trials_that_it_matches(matcher: str, matched: list[Trial]) -> None:
+    """Every matcher that is given must match; what is left out, or blank, matches all."""
+    [reply] = replies(f"replies:\n  - text: x\n    {matcher}\n")
+
+    def told(trial: Trial) -> Conversation:
+        system = system_prompt(trial.arm.skill, trial.case.mode)
+        return Conversation(trial, system, (UserTurn(trial.case.task),))
+
+    trials = [CANDIDATE, PREVIOUS, NONE]
+    assert [trial for trial in trials if reply.matches(told(trial))] == matched
+
+
+def test_the_label_of_a_skill_matches_as_well_as_its_name() -> None:
+    """Two skills of one name are told apart by their label, a renamed one by either name."""
+    trial = replace(CANDIDATE, skill="order-support (plugins/a)")
+    [label] = replies('replies: [{skill: "order-support (plugins/a)", text: x}]')
+    [name] = replies("replies: [{skill: order-support, text: x}]")
+    told = Conversation(trial, "", ())
+
+    assert label.matches(told)
+    assert name.matches(told)
+
+
+def test_the_first_reply_that_matches_is_used() -> None:
+    """The order of the file decides."""
+    script = """
+    replies:
+      - {arm: baseline, text: old}
+      - {text: new}
+      - {text: never}
+    """
+
+    assert play(script, CANDIDATE).answer == "new"
+    assert play(script, PREVIOUS).answer == "old"
+
+
+def test_no_reply_loses_the_trial() -> None:
+    """It says which trial, and how to answer all."""
+    with pytest.raises(TrialError) as lost:
+        play("replies: [{case: another, text: x}]", CANDIDATE)
+
+    assert str(lost.value) == (
+        "no scripted reply matches case 'refund-request' of skill 'order-support' "
+        "(arm candidate, repetition 1); a last entry without matchers would answer everything"
+    )
+
+
+def test_only_the_cases_name_is_put_in() -> None:
+    """Braces of another meaning, as in JSON, stay as they are."""
+    script = """
+    replies: [{text: '{"name": "{case}", "more": {}, "{0}": "{skill}"}'}]
+    """
+
+    assert play(script, CANDIDATE).answer == (
+        '{"name": "refund-request", "more": {}, "{0}": "{skill}"}'
+    )
+
+
+def test_calls_are_made_in_order_before_the_answer() -> None:
+    """The case's mock tools answer them; tokens, cost and latency are counted once."""
+    script = """
+    replies:
+      - text: Done.
+        tool_calls:
+          - {name: lookup_order, arguments: {order_id: "1"}}
+          - {name: unknown}
+        usage: {input_tokens: 120, output_tokens: 8}
+        cost_usd: 0.25
+        latency_ms: 40
+    """
+
+    transcript = play(script, a_trial_of(tools=[a_tool()]))
+
+    assert transcript.answer == "Done."
+    assert transcript.tool_calls[0] == ToolCall("lookup_order", {"order_id": "1"}, "shipped")
+    assert transcript.tool_calls[1].name == "unknown"
+    assert (transcript.usage, transcript.cost_usd) == (Usage(120, 8), 0.25)
+    assert transcript.latency_ms == 40
+
+
+def test_a_reply_without_a_price_cost_nothing() -> None:
+    """Nothing was bought: that is known, not unknown."""
+    transcript = play("replies: [{text: x}]", CANDIDATE)
+
+    assert (transcript.usage, transcript.cost_usd) == (Usage(), 0.0)
+
+
+def test_an_offered_skill_is_loaded_first() -> None:
+    """It is reached for before any other tool, under the name that it is offered under."""
+    script = """
+    replies: [{loads_skill: true, tool_calls: [{name: lookup_order}], text: Done.}]
+    """
+
+    transcript = play(script, a_trial_of(mode=Mode.OFFERED, tools=[a_tool()]))
+
+    assert [call.name for call in transcript.tool_calls] == ["order_support", "lookup_order"]
+    assert transcript.skill_triggered is True
+
+
+def test_a_loaded_skill_is_not_loaded_again() -> None:
+    """There is nothing to reach for, in a loaded case as with an empty skill."""
+    script = "replies: [{loads_skill: true, text: Done.}]"
+
+    assert play(script, CANDIDATE).tool_calls == ()
+    assert play(script, replace(NONE, case=replace(NONE.case, mode=Mode.OFFERED))).tool_calls == ()
+
+
+@pytest.mark.parametrize("calls", ["", "tool_calls: [{name: lookup_order}], "])
+def test_an_error_loses_the_trial_in_place_of_the_answer(calls: str) -> None:
+    """After the calls, and with what the reply says was spent."""
+    spent = "usage: {input_tokens: 120, output_tokens: 8}, cost_usd: 0.25"
+    with pytest.raises(TrialError, match="503 from the provider") as lost:
+        play(f'replies: [{{{calls}error: "503 from the provider", {spent}}}]', CANDIDATE)
+
+    assert (lost.value.input_tokens, lost.value.output_tokens) == (120, 8)
+    assert lost.value.cost_usd == 0.25
+
+
+FILE = "evals/replies.yaml"
+NEITHER = "a reply needs either text or error"
+
+MISTAKES: Mapping[str, tuple[str, Sequence[str]]] = {
+    "nothing": ("", [f"{FILE}: it should be a mapping with the one key 'replies'"]),
+    "a list": ("- text: x", [f"{FILE}:1: it should be a mapping with the one key 'replies'"]),
+    "no replies": ("replies: []", [f"{FILE}:1: replies: it is empty (got [])"]),
+    "one reply": ("replies: x", [f"{FILE}:1: replies: it should be a list (got 'x')"]),
+    "a slip": (
+        "replies:\n  - tex: a",
+        [f"{FILE}:2: replies[0].tex: there is no such key", "  help: did you mean 'text'?"],
+    ),
+    "a slip further in": (
+        "replies:\n  - text: a\n    usage: {input_token: 1}",
+        [
+            f"{FILE}:3: replies[0].usage.input_token: there is no such key",
+            "  help: did you mean 'input_tokens'?",
+        ],
+    ),
+    "two slips": (
+        "replies:\n  - text: a\n    tool_calls: [{args: {}}]",
+        [
+            f"{FILE}:3: replies[0].tool_calls[0].name: it is missing",
+            f"{FILE}:3: replies[0].tool_calls[0].args: there is no such key",
+            "  help: did you mean 'arguments'?",
+        ],
+    ),
+    "no slip": (
+        "replies:\n  - text: a\n    files: {report.md: x}",
+        [
+            f"{FILE}:3: replies[0].files: there is no such key",
+            f"  help: the keys are {', '.join(Reply.model_fields)}",
+        ],
+    ),
+    "a number": (
+        "replies:\n  - case: 404\n    text: a",
+        [f"{FILE}:2: replies[0].case: it should be text: put it in quotes (got 404)"],
+    ),
+    "neither": (
+        "replies:\n  - case: x",
+        [f"{FILE}:2: replies[0]: {NEITHER} (got {{'case': 'x'}})"],
+    ),
+    "both": (
+        "replies:\n  - {text: a, error: b}",
+        [f"{FILE}:2: replies[0]: {NEITHER} (got {{'text': 'a', 'error': 'b'}})"],
+    ),
+    "a yes": (
+        "replies:\n  - text: a\n    loads_skill: yes",
+        [f"{FILE}:3: replies[0].loads_skill: it should be true or false (got 'yes')"],
+    ),
+    "a word": (
+        "replies:\n  - text: a\n    repetition: [0, x]",
+        [f"{FILE}:3: replies[0].repetition[1]: it should be a whole number (got 'x')"],
+    ),
+    "a negative": (
+        "replies:\n  - text: a\n    cost_usd: -1",
+        [f"{FILE}:3: replies[0].cost_usd: it should be greater than or equal to 0 (got -1)"],
+    ),
+    "no YAML": (
+        "replies: [x}",
+        [f"{FILE}:1: did not find expected ',' or ']' (column 12)"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "lines"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_told_with_its_place(text: str, lines: Sequence[str]) -> None:
+    """File, line and field, and what was probably meant."""
+    with pytest.raises(UserError) as error:
+        replies(text)
+
+    assert str(error.value).splitlines() == lines
+
+
+def test_many_mistakes_are_not_all_listed() -> None:
+    """The rest is counted."""
+    with pytest.raises(UserError) as error:
+        replies("replies: [" + "{}, " * 60 + "]")
+
+    lines = str(error.value).splitlines()
+    assert len(lines) == MAX_PROBLEMS + 1
+    assert lines[-1] == "evals/replies.yaml:1: 10 more problems are not listed"
+
+
+keys = st.sampled_from([*Reply.model_fields, "replies", "name", "arguments", "input_tokens"])
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=15,
+)
+files = st.lists(values, max_size=3).map(
+    lambda replies: yaml.safe_dump({"replies": replies}, allow_unicode=True).encode()
+)
+
+
+@given(files | st.binary(max_size=100) | st.text(max_size=100).map(lambda text: text.encode()))
+def test_any_file_is_replies_or_a_users_error(raw: bytes) -> None:
+    """Whatever stands in it, it is not our crash, and a mistake names the file."""
+    mistake = ""
+    read: tuple[Reply, ...] = ()
+    try:
+        read = read_replies(raw, FILE)
+    except UserError as error:
+        mistake = str(error)
+
+    assert bool(read) != bool(mistake)
+    assert FILE in mistake or not mistake
+    assert all((reply.text is None) != (reply.error is None) for reply in read)

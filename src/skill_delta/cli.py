@@ -115,9 +115,9 @@ def run(
     from skill_delta import wiring  # noqa: PLC0415 - `--help` needs none of it
 
     flags = {
-        name: value
+        name: list(value) if isinstance(value, tuple) else value
         for name, value in context.params.items()
-        if name not in {"paths", "config"} and value is not None and value != []
+        if name not in {"paths", "config"} and value not in (None, (), [])
     }
     terminal = wiring.Terminal(
         out=sys.stdout, err=sys.stderr, colour=_wants_colour(), watched=sys.stderr.isatty()

@@ -211,7 +211,15 @@ def test_a_skill_may_have_bars_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0.6, "60%"), (1.0, "100%"), (0.0, "0%"), (-0.0, "0%"), (0.996, "99.6%"), (2 / 3, "66.7%")],
+    [
+        (0.6, "60%"),
+        (1.0, "100%"),
+        (0.0, "0%"),
+        (-0.0, "0%"),
+        (0.996, "99.6%"),
+        (0.9996, "99.96%"),
+        (2 / 3, "66.7%"),
+    ],
 )
 def test_percentages_hide_nothing_by_rounding(value: float, shown: str) -> None:
     """99.6 % is not shown as 100 %."""
@@ -219,7 +227,8 @@ def test_percentages_hide_nothing_by_rounding(value: float, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.6, "+60%"), (0.0, "+0%"), (-0.0, "+0%"), (-0.004, "-0.4%")]
+    ("value", "shown"),
+    [(0.6, "+60%"), (0.0, "+0%"), (-0.0, "+0%"), (-0.004, "-0.4%"), (-0.0004, "-0.04%")],
 )
 def test_deltas_carry_their_sign(value: float, shown: str) -> None:
     """A reader sees at once which way it went."""

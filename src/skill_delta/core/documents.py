@@ -18,6 +18,8 @@ MAX_DEPTH = 64
 """How deep values may nest. Deeper ones exhaust the stack of whoever reads them."""
 MAX_VALUES = 200_000
 """How many values a document may hold once its aliases are expanded ("billion laughs")."""
+MAX_INTEGER_BITS = 4096
+"""How large an integer may be: Python refuses to print much larger ones."""
 
 Path = tuple[str | int, ...]
 """The way from the document's root to a value: mapping keys and list positions."""
@@ -90,6 +92,12 @@ _StrictLoader.yaml_implicit_resolvers = {
 }
 _StrictLoader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEAN, list("tTfF"))
 
+_CONTAINER_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
+_TEXT_TAGS = frozenset(
+    {"tag:yaml.org,2002:str", "tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"}
+)
+"""A plain `=` or `<<` that stands as a value is text: YAML 1.1 gave them meanings nobody uses."""
+
 
 def read_document(raw: bytes, file: str) -> Document:
     """Read one YAML (or JSON, its subset) document.
@@ -101,8 +109,26 @@ def read_document(raw: bytes, file: str) -> Document:
     return parse_yaml(decode(raw, file), file)
 
 
+_SURROGATES = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+
+
 def parse_yaml(text: str, file: str, *, first_line: int = 1) -> Document:
     """`read_document` for text that starts on line `first_line` of its file."""
+    try:
+        return _parse(text, file, first_line)
+    except DocumentError as error:
+        # JSON writers spell an emoji as two escapes, which YAML does not know.
+        joined = _SURROGATES.sub(_character, text)
+        if "Unicode character escape" not in error.problem or joined == text:
+            raise
+    return _parse(joined, file, first_line)
+
+
+def _character(pair: re.Match[str]) -> str:
+    return bytes.fromhex(pair[1] + pair[2]).decode("utf-16-be")
+
+
+def _parse(text: str, file: str, first_line: int) -> Document:
     loader = _StrictLoader(text)
     try:
         node = loader.get_single_node()
@@ -137,12 +163,12 @@ class _Reader:
         self.dates: set[Path] = set()
 
     def read(self, node: yaml.Node, path: Path) -> JsonValue:
-        self._count += 1
+        self._count_one(node, path)
         self.lines.setdefault(path, self._line(node))
-        if self._count > MAX_VALUES:
-            raise self._refuse(node, path, f"it expands to more than {MAX_VALUES:,} values")
         if len(path) > MAX_DEPTH:
-            raise self._refuse(node, path, f"values nest deeper than {MAX_DEPTH} levels")
+            raise self._refuse(node, path[:4], f"values nest deeper than {MAX_DEPTH} levels")
+        if not isinstance(node, yaml.ScalarNode) and node.tag not in _CONTAINER_TAGS:
+            raise self._refuse(node, path, f"the tag {node.tag} cannot be used")
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, path)
@@ -163,23 +189,28 @@ class _Reader:
             if key in seen:
                 problem = f"the key {key!r} was already given on line {seen[key]}"
                 raise self._refuse(key_node, (*path, key), problem)
-            seen[key] = self.lines[(*path, key)] = self._line(key_node)
+            seen[key] = self._line(key_node)
+            self.lines.setdefault((*path, key), seen[key])
             result[key] = self.read(value_node, (*path, key))
         for source in merged:
-            for key, value in self._merged(source, path).items():
-                result.setdefault(key, value)
+            self._merge(result, source, path)
         return result
 
-    def _merged(self, node: yaml.Node, path: Path) -> dict[str, JsonValue]:
+    def _merge(self, result: dict[str, JsonValue], node: yaml.Node, path: Path) -> None:
         # YAML's merge key: what is written in place wins, then the earlier of several sources.
-        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        result: dict[str, JsonValue] = {}
-        for source in sources:
+        # A source that loses leaves no trace: neither its line nor that it was a date.
+        for source in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+            self._count_one(source, path)
             if not isinstance(source, yaml.MappingNode):
                 raise self._refuse(source, path, "<< takes a mapping, or a list of mappings")
+            dates = self.dates
+            self.dates = set()
             for key, value in self._mapping(source, path).items():
-                result.setdefault(key, value)
-        return result
+                if key not in result:
+                    result[key] = value
+                    here = (*path, key)
+                    dates |= {date for date in self.dates if date[: len(here)] == here}
+            self.dates = dates
 
     def _key(self, node: yaml.Node, path: Path) -> str:
         # The key's own spelling: `404:` in a mapping of replies names "404", not the number.
@@ -191,15 +222,25 @@ class _Reader:
         if node.tag == "tag:yaml.org,2002:timestamp":
             self.dates.add(path)
             return str(node.value)
+        if node.tag in _TEXT_TAGS:
+            return str(node.value)
         try:
             value: Hashable = self._loader.construct_object(node)
-        except (ValueError, OverflowError) as error:
+        except (ValueError, OverflowError, LookupError) as error:
+            # LookupError: `!!bool maybe` and `!!int ""` are met by PyYAML with those.
             raise self._refuse(node, path, f"the value cannot be read: {error}") from None
         if isinstance(value, float) and not math.isfinite(value):
             raise self._refuse(node, path, f"{node.value} is not a finite number")
+        if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+            raise self._refuse(node, path, "the number is too large")
         if value is None or isinstance(value, str | bool | int | float):
             return value
         raise self._refuse(node, path, f"a value of type {type(value).__name__} cannot be used")
+
+    def _count_one(self, node: yaml.Node, path: Path) -> None:
+        self._count += 1
+        if self._count > MAX_VALUES:
+            raise self._refuse(node, path, f"it expands to more than {MAX_VALUES:,} values")
 
     def _line(self, node: yaml.Node) -> int:
         return int(node.start_mark.line) + self._first_line

@@ -254,10 +254,11 @@ def points(delta: float) -> str:
 
 
 def _shortest(value: float, sign: str) -> str:
-    whole = round(value, 2)
-    digits = 0 if abs(value - whole) < 1e-9 else 1
-    text = f"{value + 0.0:{sign}.{digits}%}"
-    return text.replace("-0%", "+0%" if sign else "0%") if text == "-0%" else text
+    """As few decimals as tell the value from zero and from a hundred per cent."""
+    if abs(value - round(value, 2)) < 1e-9:
+        return f"{round(value, 2) + 0.0:{sign}.0%}"
+    decimals = next(n for n in range(1, 13) if abs(round(value, n + 2)) not in {0.0, 1.0})
+    return f"{value:{sign}.{decimals}%}"
 
 
 def count(number: int, noun: str) -> str:

@@ -33,16 +33,9 @@ class CasePair:
     key: CaseKey
     candidate_outcomes: tuple[Outcome, ...]
     baseline_outcomes: tuple[Outcome, ...]
+    candidate: ArmScore
+    baseline: ArmScore | None
     excluded: str = ""
-
-    @property
-    def candidate(self) -> ArmScore:
-        return score(self.candidate_outcomes)
-
-    @property
-    def baseline(self) -> ArmScore | None:
-        ran = [outcome for outcome in self.baseline_outcomes if not isinstance(outcome, Skipped)]
-        return score(ran) if ran else None
 
     @property
     def comparable(self) -> bool:
@@ -164,13 +157,25 @@ def pair_by_case(
         elif arm.baseline == baseline:
             other.setdefault(outcome.trial.key, []).append(outcome)
     return tuple(
-        CasePair(
-            key,
-            tuple(runs),
-            tuple(other.get(key, ())),
-            _exclusion(runs, other.get(key, ()), unresolved.get(key.skill)),
-        )
+        _pair(key, runs, other.get(key, []), unresolved.get(key.skill))
         for key, runs in candidate.items()
+    )
+
+
+def _pair(
+    key: CaseKey,
+    candidate: Sequence[Outcome],
+    baseline: Sequence[Outcome],
+    unresolved: Unresolved | None,
+) -> CasePair:
+    ran = [outcome for outcome in baseline if not isinstance(outcome, Skipped)]
+    return CasePair(
+        key,
+        tuple(candidate),
+        tuple(baseline),
+        candidate=score(candidate),
+        baseline=score(ran) if ran else None,
+        excluded=_exclusion(candidate, baseline, unresolved),
     )
 
 

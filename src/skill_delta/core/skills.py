@@ -2,9 +2,63 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath, PurePosixPath
+
+MAX_BUNDLE_FILES = 1_000
+"""The most files one skill ships. A skill at a repository's root ships the repository."""
+MAX_BUNDLE_BYTES = 100 * 1024 * 1024
+"""The most bytes one skill ships."""
+
+_WITHHELD = frozenset(
+    {
+        *("evals", "evals.json", "replies.yaml"),  # the answers to the very cases it is given
+        *(".git", ".hg", ".svn", "git~1"),  # git~1: what Windows calls .git
+        *("node_modules", ".venv", "__pycache__"),
+        *(".env", ".npmrc", ".netrc", ".pypirc"),
+    }
+)
+_WITHHELD_ENDINGS = (".eval.yaml", ".eval.yml", ".eval.json")
+
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+
+
+SKILL_FILENAMES = ("SKILL.md", "skill.md")
+"""The names that make a folder a skill, the standard one first."""
+
+
+def withheld(relative: PurePosixPath) -> bool:
+    """Whether a path in a skill's folder is never shipped with it, as file or as folder.
+
+    One rule for both arms: SKILL.md itself (it is delivered as instructions), eval files (they
+    hold the expected answers), version control, dependency and cache folders, and files that
+    hold secrets; at any depth, in any case.
+    """
+    parts = [part.casefold() for part in relative.parts]
+    if parts == ["skill.md"]:
+        return True
+    return any(
+        part in _WITHHELD or part.startswith(".env.") or part.endswith(_WITHHELD_ENDINGS)
+        for part in parts
+    )
+
+
+def unportable(relative: PurePosixPath) -> str:
+    """Why a file of this name is left out of both arms; empty where it is not.
+
+    Such names mean something else, or nothing, on another machine, or cannot be written in a
+    report. They are named in a warning.
+    """
+    for part in relative.parts:
+        if any(0xD800 <= ord(letter) <= 0xDFFF for letter in part):
+            return "its name is not UTF-8"
+        if any(ord(letter) < 0x20 or letter in "\\:\x7f" for letter in part):
+            return "its name holds a backslash, a colon or a control character"
+        if _DEVICE.fullmatch(part):
+            return "its name is a device on Windows"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -11,7 +12,9 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from skill_delta.core.checks.base import CheckSpec
-from skill_delta.errors import Place
+from skill_delta.core.checks.evidence import clipped, shown
+from skill_delta.core.checks.matching import matches
+from skill_delta.errors import Place, UserError
 
 
 class Mode(StrEnum):
@@ -115,28 +118,58 @@ class Suite:
     notes: tuple[str, ...] = ()
 
 
-def matches(
-    wanted: JsonValue | Mapping[str, JsonValue], got: object, *, exact: bool = False
-) -> bool:
-    """Whether `got` holds everything that `wanted` names.
+MAX_TOOL_NAME = 64
+"""The longest tool name that vendors take."""
 
-    Mappings match on the keys that `wanted` has (under `exact`, on exactly those keys), at every
-    level; lists element by element at equal length; a boolean only ever equals a boolean; other
-    scalars compare as JSON does, so that `1` equals `1.0` and never `"1"`.
+
+def offered_tool_name(skill_name: str) -> str:
+    """The name a skill is offered under: `order-support` becomes `order_support`.
+
+    Every name gives one that all vendors take: ASCII letters, digits and `_`, no digit first, at
+    most `MAX_TOOL_NAME` characters. Different skills may share one.
     """
-    if isinstance(wanted, Mapping):
-        if not isinstance(got, Mapping) or (exact and set(wanted) != set(got)):
-            return False
-        return all(
-            key in got and matches(value, got[key], exact=exact) for key, value in wanted.items()
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", skill_name)
+    if not plain.strip("_"):
+        return "skill"
+    return (f"skill_{plain}" if plain[0].isdigit() else plain)[:MAX_TOOL_NAME]
+
+
+def offered_name_collision(case: Case, skill_name: str) -> UserError | None:
+    """What is wrong where a mock tool of an offered case has the name the skill is offered under.
+
+    The model could not tell the two apart, and no call could be told from reaching for the skill.
+    """
+    offered = offered_tool_name(skill_name)
+    if case.mode is not Mode.OFFERED or all(tool.name != offered for tool in case.tools):
+        return None
+    return UserError(
+        f"the tool {offered} has the name under which the skill {shown(skill_name)} is offered",
+        hint="rename the tool",
+        place=_within(case, "tools"),
+    )
+
+
+def undeclared_tools(case: Case) -> tuple[UserError, ...]:
+    """What is wrong with checks that watch a tool which the case does not declare.
+
+    Such a check can never pass, or never fail, where the model gets the declared tools only.
+    Agents bring tools of their own, so under them nothing is wrong.
+    """
+    declared = {tool.name for tool in case.tools}
+    named = dict.fromkeys(
+        (check.id, tool) for check in case.checks for tool in check.spec.named_tools
+    )
+    return tuple(
+        UserError(
+            f"the check {clipped(check)} names {shown(tool)}, which is no tool of the case "
+            f"{shown(case.name)}",
+            hint=f"the case declares {clipped(', '.join(sorted(declared))) or 'no tools'}",
+            place=_within(case, "trajectory"),
         )
-    if isinstance(wanted, list):
-        return (
-            isinstance(got, Sequence)
-            and not isinstance(got, str)
-            and len(wanted) == len(got)
-            and all(matches(w, g, exact=exact) for w, g in zip(wanted, got, strict=True))
-        )
-    if isinstance(wanted, bool) or isinstance(got, bool):
-        return wanted is got
-    return type(got) in (str, int, float, type(None)) and bool(wanted == got)
+        for check, tool in named
+        if tool not in declared
+    )
+
+
+def _within(case: Case, field: str) -> Place:
+    return Place(case.place.file, case.place.line, f"{case.place.field}.{field}".lstrip("."))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
 from typing import TypeAlias, assert_never
@@ -106,15 +106,16 @@ class Scored:
     trial: Trial
     transcript: Transcript
     checks: tuple[CheckResult, ...]
+    status: Status = field(init=False)
+    """Fail on any failed check; inconclusive where one could not be evaluated; else pass."""
 
-    @property
-    def status(self) -> Status:
-        """Fail on any failed check; inconclusive where one could not be evaluated; else pass."""
-        if any(check.passed is False for check in self.checks):
-            return Status.FAIL
-        if any(check.passed is None for check in self.checks):
-            return Status.INCONCLUSIVE
-        return Status.PASS
+    def __post_init__(self) -> None:
+        # Read many times by every report, so it is worked out once.
+        verdicts = {check.passed for check in self.checks}
+        status = Status.FAIL if False in verdicts else Status.PASS
+        if status is Status.PASS and None in verdicts:
+            status = Status.INCONCLUSIVE
+        object.__setattr__(self, "status", status)
 
     @property
     def score(self) -> float:

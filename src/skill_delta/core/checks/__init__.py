@@ -1,0 +1,34 @@
+"""The kinds of check. Each is one class: its shape in YAML, and how it judges a transcript."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
+
+from skill_delta.core.checks.structure import JsonSchema, Numeric
+from skill_delta.core.checks.text import (
+    AllOf,
+    AnyOf,
+    Contains,
+    ContainsIgnoringCase,
+    Equals,
+    NotContains,
+    NotRegex,
+    Regex,
+)
+
+AnyAssertion: TypeAlias = Annotated[
+    Contains
+    | NotContains
+    | ContainsIgnoringCase
+    | Regex
+    | NotRegex
+    | Equals
+    | AnyOf
+    | AllOf
+    | JsonSchema
+    | Numeric,
+    Field(discriminator="kind"),
+]
+"""One entry of a case's `assertions`, told apart by its `kind`."""

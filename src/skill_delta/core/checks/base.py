@@ -41,3 +41,13 @@ class CheckSpec(BaseModel):
     @abstractmethod
     def grade(self, transcript: Transcript) -> Finding:
         """Judge the transcript. Raises `TrialError` when judging itself failed."""
+
+    @property
+    def always_holds(self) -> bool:
+        """Whether no transcript can fail it, so that it measures nothing."""
+        return False
+
+    @property
+    def named_tools(self) -> tuple[str, ...]:
+        """The tools it watches. One that the model was never given can never be called."""
+        return ()

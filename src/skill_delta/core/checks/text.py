@@ -1,0 +1,183 @@
+"""Checks of the output's text."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field
+
+from skill_delta.core.checks.base import CheckSpec, Finding
+from skill_delta.core.checks.evidence import LIMIT, output_is, shown, shown_around
+from skill_delta.core.checks.patterns import compiled, search
+from skill_delta.core.transcript import Transcript
+
+
+def _readable(pattern: str) -> str:
+    compiled(pattern)
+    return pattern
+
+
+Pattern: TypeAlias = Annotated[str, AfterValidator(_readable)]
+"""A regular expression, read when the eval file is."""
+
+Texts: TypeAlias = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, strict=False)
+]
+"""One or more texts, none of them empty."""
+
+
+class Contains(CheckSpec):
+    """The output contains this text, letter for letter."""
+
+    kind: Literal["contains"]
+    value: str
+
+    def grade(self, transcript: Transcript) -> Finding:
+        """Holds where `value` is anywhere in the output."""
+        if self.value in transcript.answer:
+            return Finding.of(True, f"the output contains {shown(self.value)}")
+        wanted = f"expected {shown(self.value)} in the output"
+        return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+
+    @property
+    def always_holds(self) -> bool:
+        """The empty text is in every output."""
+        return not self.value
+
+
+class NotContains(CheckSpec):
+    """The output does not contain this text."""
+
+    kind: Literal["not_contains"]
+    value: str
+
+    def grade(self, transcript: Transcript) -> Finding:
+        """Holds where `value` is nowhere in the output."""
+        start = transcript.answer.find(self.value)
+        if start < 0:
+            return Finding.of(True, f"{shown(self.value)} is not in the output")
+        found = shown_around(transcript.answer, start, start + len(self.value))
+        return Finding.of(False, f"expected no {shown(self.value)} in the output; found {found}")
+
+
+class ContainsIgnoringCase(CheckSpec):
+    """The output contains this text, in whatever case."""
+
+    kind: Literal["icontains"]
+    value: str
+
+    def grade(self, transcript: Transcript) -> Finding:
+        """Holds where `value` is anywhere in the output once both are case-folded."""
+        if self.value.casefold() in transcript.answer.casefold():
+            return Finding.of(True, f"the output contains {shown(self.value)} (any case)")
+        wanted = f"expected {shown(self.value)} (any case) in the output"
+        return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+
+    @property
+    def always_holds(self) -> bool:
+        """The empty text is in every output."""
+        return not self.value
+
+
+class Regex(CheckSpec):
+    """A regular expression matches somewhere in the output."""
+
+    kind: Literal["regex"]
+    value: Pattern
+
+    def grade(self, transcript: Transcript) -> Finding:
+        """Holds where the pattern is found. Raises `TrialError` when the search takes too long."""
+        found = search(self.value, transcript.answer)
+        if found is None:
+            wanted = f"expected a match of regex {shown(self.value)}"
+            return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+        matched = shown(transcript.answer[slice(*found)])
+        return Finding.of(True, f"regex {shown(self.value)} matches {matched}")
+
+    @property
+    def always_holds(self) -> bool:
+        """The empty pattern matches every output."""
+        return not self.value
+
+
+class NotRegex(CheckSpec):
+    """A regular expression matches nowhere in the output."""
+
+    kind: Literal["not_regex"]
+    value: Pattern
+
+    def grade(self, transcript: Transcript) -> Finding:
+        """Holds where the pattern is absent. Raises `TrialError` when the search is too long."""
+        found = search(self.value, transcript.answer)
+        if found is None:
+            return Finding.of(True, f"regex {shown(self.value)} matches nothing")
+        seen = shown_around(transcript.answer, *found)
+        return Finding.of(False, f"expected no match of regex {shown(self.value)}; found {seen}")
+
+
+class Equals(CheckSpec):
+    """The output, without the blanks around it, is exactly this text."""
+
+    kind: Literal["equals"]
+    value: str
+
+    def grade(self, transcript: Transcript) -> Finding:
+        """Holds where the stripped output equals `value`, which is taken as written."""
+        if transcript.answer.strip() == self.value:
+            return Finding.of(True, f"the output equals {shown(self.value)}")
+        difference = _first_difference(self.value, transcript.answer.strip())
+        return Finding.of(
+            False,
+            f"expected the output to equal {shown(self.value)}; "
+            f"{output_is(transcript.answer.strip())}{difference}",
+        )
+
+
+class AnyOf(CheckSpec):
+    """The output contains at least one of these texts."""
+
+    kind: Literal["any_of"]
+    values: Texts
+
+    def grade(self, transcript: Transcript) -> Finding:
+        """Holds where one of the texts is anywhere in the output."""
+        for value in self.values:
+            if value in transcript.answer:
+                return Finding.of(True, f"the output contains {shown(value)}")
+        wanted = f"expected any of {_listed(self.values)} in the output"
+        return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+
+
+class AllOf(CheckSpec):
+    """The output contains every one of these texts."""
+
+    kind: Literal["all_of"]
+    values: Texts
+
+    def grade(self, transcript: Transcript) -> Finding:
+        """Holds where every text is in the output. The score is all or nothing."""
+        missing = tuple(value for value in self.values if value not in transcript.answer)
+        if not missing:
+            return Finding.of(True, f"the output contains all of {_listed(self.values)}")
+        wanted = f"expected {_listed(missing)} in the output"
+        return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    # As many as fit beside the output on one line of a report.
+    text, left = "", len(values)
+    for value in values:
+        if text and len(text) + len(value) > LIMIT:
+            return f"{text} and {left} more"
+        text += f", {shown(value)}" if text else shown(value)
+        left -= 1
+    return text
+
+
+def _first_difference(wanted: str, found: str) -> str:
+    # Two long texts that begin alike look equal once they are clipped.
+    if min(len(wanted), len(found)) <= LIMIT:
+        return ""
+    same = next((i for i, (w, f) in enumerate(zip(wanted, found, strict=False)) if w != f), -1)
+    at = same if same >= 0 else min(len(wanted), len(found))
+    return f"; they differ from character {at + 1:,}"

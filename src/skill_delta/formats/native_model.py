@@ -1,0 +1,156 @@
+"""The shapes of the native eval file and of a tool library, as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, StringConstraints, Tag
+
+from skill_delta.core.checks import AnyAssertion
+from skill_delta.core.checks.tools import CallArgs
+
+TOOL_NAME = r"^[A-Za-z0-9_-]{1,64}$"
+"""What model vendors take as the name of a tool."""
+
+NotBlank: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
+ArgumentType: TypeAlias = Literal["string", "integer", "number", "boolean"]
+
+
+class Shape(BaseModel):
+    """A mapping in which every field is known and every value has its own type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class WhenShape(Shape):
+    """An answer for the calls whose arguments hold `when`; without it, for every call."""
+
+    when: dict[str, JsonValue] | None = None
+    value: str
+
+
+def _branch_of_returns(value: JsonValue) -> str | None:
+    if not isinstance(value, list):
+        return "<text>"
+    mappings = sum(isinstance(item, dict | WhenShape) for item in value)
+    if not value or 0 < mappings < len(value):
+        return None
+    return "<lookup>" if mappings else "<sequence>"
+
+
+ReturnsShape: TypeAlias = Annotated[
+    Annotated[str, Tag("<text>")]
+    | Annotated[list[str], Tag("<sequence>")]
+    | Annotated[list[WhenShape], Tag("<lookup>")],
+    Discriminator(
+        _branch_of_returns,
+        custom_error_type="returns_shape",
+        custom_error_message="it is neither one text, nor a list of texts (one per call), nor a "
+        "list of mappings with value and perhaps when; a list is not empty and of one sort",
+    ),
+]
+"""How a mock tool answers: always the same, call by call, or by the call's arguments."""
+
+
+class ToolShape(Shape):
+    """A mock tool: what the model is shown of it, and what it is answered."""
+
+    name: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+    description: str = ""
+    parameters: dict[str, ArgumentType] = Field(default_factory=dict)
+    """Arguments by name and type: all required, and no others allowed."""
+    input_schema: dict[str, JsonValue] | None = None
+    """A JSON Schema in place of `parameters`, shown to the model as it stands."""
+    returns: ReturnsShape = ""
+
+
+class RefShape(Shape):
+    """A tool that a library declares, with answers of this case's own."""
+
+    ref: NotBlank
+    returns: ReturnsShape | None = None
+
+
+def _branch_of_tool(value: JsonValue | Shape) -> str:
+    refers = "ref" in value if isinstance(value, dict) else isinstance(value, RefShape)
+    return "<ref>" if refers else "<tool>"
+
+
+AnyTool: TypeAlias = Annotated[
+    Annotated[ToolShape, Tag("<tool>")] | Annotated[RefShape, Tag("<ref>")],
+    Discriminator(_branch_of_tool),
+]
+
+
+class TrajectoryShape(Shape):
+    """Which tools the model should call, and how."""
+
+    called: list[NotBlank] = Field(default_factory=list)
+    forbidden: list[NotBlank] = Field(default_factory=list)
+    order: list[NotBlank] = Field(default_factory=list)
+    max_calls: Annotated[int, Field(ge=0)] | None = None
+    skill_triggered: bool | None = None
+    call_args: list[CallArgs] = Field(default_factory=list)
+
+
+class BudgetShape(Shape):
+    """What a trial may cost."""
+
+    max_tokens: Annotated[int, Field(ge=0)] | None = None
+    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    max_latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+class CaseShape(Shape):
+    """One task, what the model may use for it, and how the answer is judged."""
+
+    name: NotBlank
+    task: NotBlank
+    tags: list[NotBlank] = Field(default_factory=list)
+    mode: Literal["loaded", "offered"] = "loaded"
+    tools: list[AnyTool] = Field(default_factory=list)
+    assertions: list[AnyAssertion] = Field(default_factory=list)
+    trajectory: TrajectoryShape | None = None
+    budget: BudgetShape | None = None
+
+
+class EvalFileShape(BaseModel):
+    """A native eval file. Other top-level keys are left to other tools, and said."""
+
+    model_config = ConfigDict(title="skill-delta eval file", frozen=True, strict=True)
+
+    tool_libraries: list[NotBlank] = Field(default_factory=list)
+    cases: list[CaseShape]
+
+
+class ToolLibraryShape(Shape):
+    """A file of mock tools that eval files import."""
+
+    tools: list[ToolShape]
+
+
+_CHECKS: Mapping[str, type[BaseModel]] = {
+    get_args(spec.model_fields["kind"].annotation)[0]: spec
+    for spec in get_args(get_args(AnyAssertion)[0])
+}
+KINDS = tuple(_CHECKS)
+"""The kinds of assertion, in the order of their union."""
+
+_SHAPES: Mapping[tuple[str, ...], type[BaseModel]] = {
+    (): CaseShape,
+    ("tools", "<tool>"): ToolShape,
+    ("tools", "<tool>", "returns", "<lookup>"): WhenShape,
+    ("tools", "<ref>"): RefShape,
+    ("tools", "<ref>", "returns", "<lookup>"): WhenShape,
+    ("trajectory",): TrajectoryShape,
+    ("trajectory", "call_args"): CallArgs,
+    ("budget",): BudgetShape,
+    **{("assertions", kind): spec for kind, spec in _CHECKS.items()},
+}
+
+
+def fields_at(loc: tuple[str | int, ...]) -> tuple[str, ...]:
+    """The fields of the shape within a case that pydantic's `loc` leads into."""
+    shape = _SHAPES.get(tuple(step for step in loc if isinstance(step, str)))
+    return () if shape is None else tuple(shape.model_fields)

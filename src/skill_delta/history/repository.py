@@ -1,0 +1,317 @@
+"""A git repository, read through dulwich: never written, never trusted, whoever owns it."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import zlib
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from dulwich.config import ConfigFile
+from dulwich.errors import (
+    ApplyDeltaError,
+    ChecksumMismatch,
+    FileFormatException,
+    RefFormatError,
+    WrongObjectException,
+)
+from dulwich.index import Index, UnsupportedIndexFormat
+from dulwich.object_format import SHA1, SHA256, ObjectFormat
+from dulwich.object_store import DiskObjectStore
+from dulwich.objects import ObjectID, RawObjectID
+from dulwich.pack import PackFileDisappeared, UnresolvedDeltas
+from dulwich.refs import DiskRefsContainer, Ref, RefsContainer, SymrefLoop
+from dulwich.reftable import ReftableRefsContainer
+
+from skill_delta.history.layout import GitFolders, find_git
+
+COMMIT, TREE, BLOB, TAG = 1, 2, 3, 4
+"""Git's numbers for the four kinds of object."""
+
+_KINDS = {COMMIT: "commit", TREE: "tree", BLOB: "blob", TAG: "tag"}
+
+_DAMAGE = (
+    *(KeyError, OSError, ValueError, AssertionError, EOFError, RecursionError, MemoryError),
+    *(zlib.error, struct.error, PackFileDisappeared, UnresolvedDeltas),
+    *(FileFormatException, ChecksumMismatch, WrongObjectException, ApplyDeltaError),
+)
+"""What dulwich raises for an object, ref or index that is not there, or is damaged."""
+
+_COMMIT = re.compile(
+    rb"tree ([0-9a-f]+)\n((?:parent [0-9a-f]+\n)*)"
+    rb"(?:author [^\n]*\n(?:committer [^\n>]*> *(\d+))?)?"
+)
+_REMEMBERED_FOLDERS = 64
+"""How many trees are kept parsed: a commit is asked for many paths, and so is its parent."""
+_SYMREF = b"ref: "
+_SYMREF_DEPTH = 5
+
+
+class Unreadable(Exception):  # noqa: N818 - a fact about a repository, not a fault of ours
+    """An object that is not in the store, or is damaged there."""
+
+
+class Commit(NamedTuple):
+    """What the walk needs of a commit. Ids are raw bytes; `date` is the committer's, in seconds.
+
+    Beyond a shallow boundary there are no parents.
+    """
+
+    tree: bytes
+    parents: tuple[bytes, ...]
+    date: int
+
+
+class Entry(NamedTuple):
+    """What a tree holds under one name."""
+
+    mode: int
+    oid: bytes
+
+    @property
+    def is_tree(self) -> bool:
+        return self.mode == 0o040000
+
+    @property
+    def is_file(self) -> bool:
+        """A regular file: neither a link nor a submodule."""
+        return self.mode & 0o170000 == 0o100000
+
+    @property
+    def is_link(self) -> bool:
+        return self.mode == 0o120000
+
+
+def canonical(mode: bytes) -> int:
+    """A tree's octal mode as git compares it: of a file's permissions only "executable" counts."""
+    number = int(mode, 8)
+    if number & 0o170000 == 0o100000:
+        return 0o100755 if number & 0o100 else 0o100644
+    return number & 0o170000
+
+
+class Repository:
+    """One work tree and the history behind it. Ids are raw bytes throughout.
+
+    A context manager: it holds pack files open.
+    """
+
+    def __init__(self, folders: GitFolders) -> None:
+        self._folders = folders
+        config = _config(folders.common)
+        self._format = _object_format(config)
+        self._refs = _refs(config, folders)
+        self._store = DiskObjectStore(folders.common / "objects", object_format=self._format)
+        self._packs = self._store.packs
+        self._folders_read: dict[bytes, dict[bytes, Entry]] = {}
+        self.entry_pattern = re.compile(
+            rb"([0-7]+) ([^\0]+)\0(.{%d})" % self._format.oid_length, re.DOTALL
+        )
+        self.shallow = frozenset(self._listed_in("shallow"))
+        """The commits whose parents this clone does not have."""
+        self._grafts = {**self._listed_in("info/grafts"), **dict.fromkeys(self.shallow, ())}
+        self._replaced = self._replacements()
+
+    @classmethod
+    def discover(cls, path: Path) -> Self | None:
+        """The repository that `path` lies in; None where there is none that can be read."""
+        folders = find_git(path)
+        if folders is None:
+            return None
+        try:
+            return cls(folders)
+        except _DAMAGE:
+            return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the pack files."""
+        self._packs = []
+        self._store.close()
+        for alternate in self._store.alternates:
+            alternate.close()
+
+    @property
+    def worktree(self) -> Path:
+        """The top folder of the work tree, links resolved."""
+        return self._folders.worktree
+
+    # ------------------------------------------------------------ objects
+
+    def read(self, oid: bytes, kind: int) -> bytes:
+        """The bytes of an object. Raises `Unreadable`, also where it is of another kind."""
+        found, raw = self.read_any(oid)
+        if found != kind:
+            raise Unreadable(f"object {oid.hex()[:8]} is not a {_KINDS[kind]}")
+        return raw
+
+    def read_any(self, oid: bytes) -> tuple[int, bytes]:
+        """The kind and the bytes of an object. Raises `Unreadable`."""
+        name = RawObjectID(self._replaced.get(oid, oid))
+        # The packs are asked directly: the store's own way costs half as much again.
+        for pack in self._packs:
+            try:
+                return pack.get_raw(name)
+            except KeyError:
+                continue
+            except _DAMAGE:
+                break
+        try:
+            return self._store.get_raw(name)
+        except KeyError:
+            raise Unreadable(f"object {oid.hex()[:8]} is not in this clone") from None
+        except _DAMAGE as error:
+            raise Unreadable(f"object {oid.hex()[:8]} is damaged: {error}") from None
+
+    def commit(self, oid: bytes) -> Commit:
+        """A commit. Raises `Unreadable`."""
+        found = _COMMIT.match(self.read(oid, COMMIT))
+        if found is None:
+            raise Unreadable(f"commit {oid.hex()[:8]} is damaged")
+        try:
+            tree = bytes.fromhex(found[1].decode())
+            parents = self._grafts.get(oid)
+            if parents is None:
+                parents = tuple(
+                    bytes.fromhex(line[7:].decode()) for line in found[2].split(b"\n")[:-1]
+                )
+        except ValueError:
+            raise Unreadable(f"commit {oid.hex()[:8]} is damaged") from None
+        return Commit(tree, parents, int(found[3] or 0))
+
+    def entries(self, tree: bytes) -> list[tuple[bytes, Entry]]:
+        """All of a tree, in its order. Raises `Unreadable`."""
+        raw = self.read(tree, TREE)
+        found = self.entry_pattern.findall(raw)
+        size = sum(len(mode) + len(name) + len(oid) + 2 for mode, name, oid in found)
+        if size != len(raw):
+            raise Unreadable(f"tree {tree.hex()[:8]} is damaged")
+        return [(name, Entry(canonical(mode), oid)) for mode, name, oid in found]
+
+    def entry(self, tree: bytes, path: bytes) -> Entry | None:
+        """What a tree holds at a path with slashes; None where nothing. Raises `Unreadable`."""
+        entry = Entry(0o040000, tree)
+        for name in path.split(b"/") if path else ():
+            if not entry.is_tree:
+                return None
+            found = self._folder(entry.oid).get(name)
+            if found is None:
+                return None
+            entry = found
+        return entry
+
+    def _folder(self, tree: bytes) -> dict[bytes, Entry]:
+        if tree not in self._folders_read:
+            if len(self._folders_read) >= _REMEMBERED_FOLDERS:
+                self._folders_read.clear()
+            self._folders_read[tree] = dict(self.entries(tree))
+        return self._folders_read[tree]
+
+    def short_ids(self, prefix: str) -> list[bytes]:
+        """The objects whose hexadecimal id begins with `prefix` (four digits at least)."""
+        try:
+            return sorted({bytes.fromhex(oid.decode()) for oid in self._matching(prefix)})
+        except _DAMAGE:
+            return []
+
+    def _matching(self, prefix: str) -> list[ObjectID]:
+        return list(self._store.iter_prefix(prefix.encode()))
+
+    # ------------------------------------------------------------ refs
+
+    def head(self) -> bytes | None:
+        """The commit that is checked out; None where there is no commit yet."""
+        return self.ref(b"HEAD")
+
+    def ref(self, name: bytes) -> bytes | None:
+        """What a full ref name (`HEAD`, `refs/heads/main`) leads to; None where to nothing."""
+        for _ in range(_SYMREF_DEPTH):
+            value = self._ref_value(name)
+            if value is None:
+                return None
+            if not value.startswith(_SYMREF):
+                return _oid(value)
+            name = value.removeprefix(_SYMREF)
+        return None
+
+    def _ref_value(self, name: bytes) -> bytes | None:
+        for refs in self._refs:
+            try:
+                value = refs.read_ref(Ref(name))
+            except (*_DAMAGE, RefFormatError, SymrefLoop, StopIteration):
+                continue
+            if value:
+                return value
+        return None
+
+    def _replacements(self) -> dict[bytes, bytes]:
+        # `git replace`: git's own log reads the replacement, under the name of the replaced.
+        base = b"refs/replace/"
+        names = {bytes(name) for refs in self._refs for name in refs.subkeys(Ref(base))}
+        pairs = {_oid(name): self.ref(base + name) for name in names}
+        return {old: new for old, new in pairs.items() if old is not None and new is not None}
+
+    # ------------------------------------------------------------ the rest
+
+    def is_tracked(self, path: bytes) -> bool:
+        """Whether HEAD's tree or the index has a file at this path."""
+        head = self.head()
+        try:
+            if head is not None and self.entry(self.commit(head).tree, path) is not None:
+                return True
+        except Unreadable:
+            pass
+        try:
+            return path in Index(self._folders.git / "index", object_format=self._format)
+        except (*_DAMAGE, UnsupportedIndexFormat):
+            return False
+
+    def _listed_in(self, name: str) -> dict[bytes, tuple[bytes, ...]]:
+        """The commits a file of the git folder lists, each with the parents written after it."""
+        try:
+            lines = (self._folders.common / name).read_bytes().splitlines()
+        except OSError:
+            return {}
+        ids = [[_oid(word) for word in line.split()] for line in lines if line[:1] != b"#"]
+        rows = [tuple(oid for oid in row if oid is not None) for row in ids]
+        return {row[0]: row[1:] for row in rows if row}
+
+
+def _oid(hexadecimal: bytes) -> bytes | None:
+    try:
+        return bytes.fromhex(hexadecimal.decode())
+    except ValueError:
+        return None
+
+
+def _config(common: Path) -> ConfigFile:
+    try:
+        return ConfigFile.from_path(common / "config", expand_includes=False)
+    except _DAMAGE:
+        return ConfigFile()
+
+
+def _object_format(config: ConfigFile) -> ObjectFormat:
+    try:
+        return SHA256 if config.get(b"extensions", b"objectformat") == b"sha256" else SHA1
+    except KeyError:
+        return SHA1
+
+
+def _refs(config: ConfigFile, folders: GitFolders) -> list[RefsContainer]:
+    try:
+        is_reftable = config.get(b"extensions", b"refstorage") == b"reftable"
+    except KeyError:
+        is_reftable = False
+    if not is_reftable:
+        return [DiskRefsContainer(folders.common, folders.git)]
+    places = dict.fromkeys([folders.git, folders.common])
+    # dulwich would create the folder where it is missing, and we write nothing.
+    return [ReftableRefsContainer(os.fspath(p)) for p in places if (p / "reftable").is_dir()]

@@ -1,0 +1,64 @@
+"""A skill as one commit has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from skill_delta.core.documents import decode
+from skill_delta.core.skill_text import parse_skill
+from skill_delta.core.skills import SkillVersion
+from skill_delta.errors import UserError
+from skill_delta.history.repository import BLOB, Repository
+
+
+@dataclass(frozen=True, slots=True)
+class PastSkill:
+    """A SKILL.md read from a commit, without its bundle.
+
+    `text` is what the parser saw: without a byte-order mark, line ends as `\\n`. `tree` is the
+    skill's folder at that commit.
+    """
+
+    skill: SkillVersion
+    text: str
+    tree: bytes
+
+
+class NotASkillError(Exception):
+    """The commit has no SKILL.md at the path that could be read as one; says why."""
+
+
+def skill_at(repository: Repository, commit: bytes, path: bytes, root_name: str) -> PastSkill:
+    """The skill whose SKILL.md a commit has at `path`; `root_name` names one without a folder.
+
+    A link is never followed. Raises `NotASkillError`, and `Unreadable` where the repository lacks
+    an object.
+    """
+    top = repository.commit(commit).tree
+    folder, _, name = path.rpartition(b"/")
+    tree = repository.entry(top, folder)
+    entry = repository.entry(tree.oid, name) if tree is not None and tree.is_tree else None
+    if tree is None or entry is None:
+        raise NotASkillError(f"there is no {shown(path)}")
+    if not entry.is_file:
+        kind = "a link" if entry.is_link else "a folder" if entry.is_tree else "a submodule"
+        raise NotASkillError(f"{shown(path)} is {kind}")
+    raw = repository.read(entry.oid, BLOB)
+    place = PurePosixPath(folder.decode("utf-8", "surrogateescape"))
+    try:
+        text = decode(raw, shown(path))
+        parsed = parse_skill(raw, file=shown(path), folder_name=place.name or root_name)
+    except UserError as error:
+        raise NotASkillError(f"{error.place}: {error.problem}") from None
+    return PastSkill(replace(parsed.skill, folder=place, commit=commit.hex()), text, tree.oid)
+
+
+def shown(path: bytes) -> str:
+    """A path from a tree as text that can be printed anywhere."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def short(commit: bytes) -> str:
+    """A commit as messages name it."""
+    return commit.hex()[:8]

@@ -1,0 +1,228 @@
+"""The JSON report's shape, version 1: what a program may rely on.
+
+Within a version keys are only ever added. Rates are in [0, 1], costs in US dollars, times in
+milliseconds; null means unknown or not measured, and never zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, JsonValue
+
+from skill_delta.core.gate import Verdict
+from skill_delta.core.trials import Role
+
+SCHEMA_VERSION: Literal[1] = 1
+
+Rate = Annotated[float, Field(ge=0, le=1)]
+Delta = Annotated[float, Field(ge=-1, le=1)]
+Count = Annotated[int, Field(ge=0)]
+OutcomeStatus = Literal["pass", "fail", "error", "skipped", "inconclusive", "not_run"]
+
+
+class _Part:
+    """What pydantic needs to know of every part: nothing unknown, nothing coerced, no NaN."""
+
+    __slots__ = ()
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate(_Part):
+    """The gate's answer. `passed` is true where the verdict is `pass`."""
+
+    passed: bool
+    verdict: Verdict
+    exit_code: Count
+    reasons: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary(_Part):
+    """The candidate's trials by how they ended, and the whole bill, every arm's."""
+
+    passed: Count
+    failed: Count
+    errored: Count
+    inconclusive: Count
+    skipped: Count
+    not_run: Count
+    pass_rate: Rate | None
+    tokens: Count
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics(_Part):
+    """Candidate minus baseline over the comparable cases' outcomes.
+
+    A higher pass rate is better; for tokens, cost and latency, negative is better.
+    """
+
+    pass_rate_baseline: Rate | None
+    pass_rate_candidate: Rate | None
+    pass_rate_delta: Delta | None
+    tokens_delta: float | None
+    cost_delta_usd: float | None
+    latency_delta_ms: float | None
+    comparable_cases: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOfRunner(_Part):
+    """One case of one skill under one runner."""
+
+    skill: str
+    case: str
+    runner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excluded(CaseOfRunner):
+    """A case that is in neither half of the delta, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowSignal(CaseOfRunner):
+    """A check that passed in every measured repetition of both arms (`runs` of them)."""
+
+    check: str
+    runs: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HighVariance(CaseOfRunner):
+    """An arm of a case whose repetitions disagreed. `stddev` is the population's."""
+
+    arm: Role
+    pass_rate: Rate
+    stddev: float
+    runs: Count
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Against(_Part):
+    baseline: str
+
+
+# A second base, and so no slots, because the name has to come before the metrics.
+@dataclass(frozen=True, kw_only=True)
+class BaselineDelta(Metrics, _Against):
+    """One baseline against the candidate: over all runners, per runner, per skill."""
+
+    runners: dict[str, Metrics]
+    skills: dict[str, Metrics]
+    excluded: list[Excluded]
+    low_signal: list[LowSignal]
+    high_variance: list[HighVariance]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(_Part):
+    """One check of one trial. `passed` is null where it could not be evaluated."""
+
+    id: str
+    passed: bool | None
+    evidence: str
+    score: Rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage(_Part):
+    """Tokens, as the server counted them."""
+
+    input_tokens: Count
+    output_tokens: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall(_Part):
+    """One tool call and the answer it was given."""
+
+    name: str
+    arguments: dict[str, JsonValue]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript(_Part):
+    """What a trial left behind. `skill_triggered` is null where the skill was not offered."""
+
+    answer: str
+    tool_calls: list[ToolCall]
+    skill_triggered: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome(CaseOfRunner):
+    """One trial. `repetition` counts from 0; `baseline` is null for the candidate.
+
+    `error` says why there is no score: the error, or why the trial was skipped or not run.
+    """
+
+    arm: Role
+    baseline: str | None
+    repetition: Count
+    status: OutcomeStatus
+    score: Rate | None
+    checks: list[Check]
+    usage: Usage
+    cost_usd: float | None
+    latency_ms: float | None
+    error: str | None
+    transcript: Transcript | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline(_Part):
+    """Which version of a skill a baseline stood for. `unresolved` says why there is none."""
+
+    skill: str
+    baseline: str
+    version: str | None
+    commit: str | None
+    unresolved: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped(_Part):
+    """A skill that was found and not evaluated."""
+
+    skill: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment(_Part):
+    """What it takes to measure again. `model` and `runner_versions` are by runner."""
+
+    runner_versions: dict[str, str]
+    model: dict[str, str]
+    repetitions: Count
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDocument(_Part):
+    """One run of skill-delta. `delta` is the first of `deltas`, null without a baseline."""
+
+    schema_version: Literal[1]
+    skill_delta_version: str
+    started_at: datetime
+    finished_at: datetime
+    base: str | None
+    head: str | None
+    gate: Gate
+    summary: Summary
+    delta: BaselineDelta | None
+    deltas: list[BaselineDelta]
+    baselines: list[Baseline]
+    outcomes: list[Outcome]
+    skipped: list[Skipped]
+    notes: list[str]
+    environment: Environment

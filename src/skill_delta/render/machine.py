@@ -1,0 +1,239 @@
+"""The report for programs: the JSON document, and the schema that describes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from pydantic import JsonValue, TypeAdapter
+
+from skill_delta import __version__
+from skill_delta.core.gate import GateVerdict
+from skill_delta.core.paired import Difference, PairedDelta
+from skill_delta.core.report import BaselineSource, Report
+from skill_delta.core.scores import spend_of
+from skill_delta.core.skills import SkillVersion, Unresolved
+from skill_delta.core.transcript import Transcript, Usage
+from skill_delta.core.trials import (
+    CaseKey,
+    CheckResult,
+    NotRun,
+    Outcome,
+    Scored,
+    Skipped,
+    Status,
+    status_of,
+)
+from skill_delta.render import document
+from skill_delta.render.escape import encodable
+
+_DOCUMENT = TypeAdapter(document.ReportDocument)
+
+
+def render_json(report: Report) -> str:
+    """The report as JSON, keys in the schema's order."""
+    return _DOCUMENT.dump_json(report_document(report), indent=2).decode() + "\n"
+
+
+def report_schema() -> dict[str, JsonValue]:
+    """The JSON Schema of the report, as published in `schemas/report.schema.json`."""
+    schema: dict[str, JsonValue] = _DOCUMENT.json_schema(mode="serialization")
+    dialect: JsonValue = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, **schema, "title": "skill-delta report"}
+
+
+def report_document(report: Report) -> document.ReportDocument:
+    """The report as the document's own values."""
+    deltas = [_delta(delta) for delta in report.deltas]
+    return document.ReportDocument(
+        schema_version=document.SCHEMA_VERSION,
+        skill_delta_version=__version__,
+        started_at=report.started_at,
+        finished_at=report.finished_at,
+        base=report.base,
+        head=report.head,
+        gate=_gate(report.gate),
+        summary=_summary(report),
+        delta=deltas[0] if deltas else None,
+        deltas=deltas,
+        baselines=[_baseline(source) for source in report.sources],
+        outcomes=[_outcome(outcome) for outcome in report.outcomes],
+        skipped=[
+            document.Skipped(skill=encodable(each.skill), reason=encodable(each.reason))
+            for each in report.skipped
+        ],
+        notes=[encodable(note) for note in report.notes],
+        environment=document.Environment(
+            runner_versions=dict(report.environment.runners),
+            model=dict(report.environment.models),
+            repetitions=report.environment.repetitions,
+            seed=report.environment.seed,
+        ),
+    )
+
+
+def _gate(gate: GateVerdict) -> document.Gate:
+    return document.Gate(
+        passed=gate.passed,
+        verdict=gate.verdict,
+        exit_code=int(gate.exit_code),
+        reasons=[encodable(reason.text) for reason in gate.reasons],
+    )
+
+
+def _summary(report: Report) -> document.Summary:
+    summary = report.summary
+    return document.Summary(
+        passed=summary.passed,
+        failed=summary.failed,
+        errored=summary.errored,
+        inconclusive=summary.inconclusive,
+        skipped=summary.skipped,
+        not_run=summary.not_run,
+        pass_rate=_exact(summary.pass_rate),
+        tokens=summary.spend.usage.tokens,
+        cost_usd=_exact(summary.spend.cost_usd),
+    )
+
+
+def _delta(delta: PairedDelta) -> document.BaselineDelta:
+    return document.BaselineDelta(
+        **asdict(_metrics(delta.overall)),
+        baseline=encodable(delta.baseline),
+        runners={encodable(name): _metrics(each) for name, each in delta.runners.items()},
+        skills={encodable(name): _metrics(each) for name, each in delta.skills.items()},
+        excluded=[
+            document.Excluded(**asdict(_case(pair.key)), reason=encodable(pair.excluded))
+            for pair in delta.pairs
+            if pair.excluded
+        ],
+        low_signal=[
+            document.LowSignal(
+                **asdict(_case(found.key)), check=encodable(found.check), runs=found.runs
+            )
+            for found in delta.low_signal
+        ],
+        high_variance=[
+            document.HighVariance(
+                **asdict(_case(found.key)),
+                arm=found.role,
+                pass_rate=found.pass_rate,
+                stddev=found.stddev,
+                runs=found.runs,
+            )
+            for found in delta.high_variance
+        ],
+    )
+
+
+def _metrics(found: Difference) -> document.Metrics:
+    measured = found.comparable_cases > 0
+    return document.Metrics(
+        pass_rate_baseline=_exact(found.pass_rate_baseline),
+        pass_rate_candidate=_exact(found.pass_rate_candidate),
+        pass_rate_delta=_exact(found.pass_rate),
+        tokens_delta=_exact(found.tokens) if measured else None,
+        cost_delta_usd=_exact(found.cost_usd) if measured else None,
+        latency_delta_ms=_exact(found.latency_ms) if measured else None,
+        comparable_cases=found.comparable_cases,
+    )
+
+
+def _exact(value: float | None) -> float | None:
+    """Without the last digits of binary fractions: 0.3, not 0.30000000000000004; never -0.0."""
+    return None if value is None else round(value, 12) + 0.0
+
+
+def _baseline(source: BaselineSource) -> document.Baseline:
+    found = source.version
+    skill = found if isinstance(found, SkillVersion) else None
+    return document.Baseline(
+        skill=encodable(source.skill),
+        baseline=encodable(source.baseline),
+        version=encodable(skill.version) if skill and skill.version is not None else None,
+        commit=skill.commit if skill else None,
+        unresolved=encodable(found.message) if isinstance(found, Unresolved) else None,
+    )
+
+
+_STATUSES: Mapping[Status, document.OutcomeStatus] = {
+    Status.PASS: "pass",
+    Status.FAIL: "fail",
+    Status.ERROR: "error",
+    Status.SKIPPED: "skipped",
+    Status.INCONCLUSIVE: "inconclusive",
+    Status.NOT_RUN: "not_run",
+}
+
+
+def _outcome(outcome: Outcome) -> document.Outcome:
+    trial = outcome.trial
+    spend = spend_of(outcome)
+    result = outcome if isinstance(outcome, Scored) else None
+    transcript = None if isinstance(outcome, Skipped | NotRun) else outcome.transcript
+    return document.Outcome(
+        skill=encodable(trial.skill),
+        case=encodable(trial.case.name),
+        runner=encodable(trial.runner),
+        arm=trial.arm.role,
+        baseline=encodable(trial.arm.baseline) or None,
+        repetition=trial.repetition,
+        status=_STATUSES[status_of(outcome)],
+        score=_exact(result.score) if result else None,
+        checks=_checks(result.checks) if result else [],
+        usage=_usage(spend.usage),
+        cost_usd=spend.cost_usd,
+        latency_ms=transcript.latency_ms if transcript else None,
+        error=None if isinstance(outcome, Scored) else encodable(outcome.reason),
+        transcript=_transcript(transcript) if transcript else None,
+    )
+
+
+def _case(key: CaseKey) -> document.CaseOfRunner:
+    return document.CaseOfRunner(
+        skill=encodable(key.skill), case=encodable(key.case), runner=encodable(key.runner)
+    )
+
+
+def _checks(checks: Sequence[CheckResult]) -> list[document.Check]:
+    return [
+        document.Check(
+            id=encodable(check.id),
+            passed=check.passed,
+            evidence=encodable(check.evidence),
+            score=check.score,
+        )
+        for check in checks
+    ]
+
+
+def _usage(usage: Usage) -> document.Usage:
+    return document.Usage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+
+
+def _transcript(transcript: Transcript) -> document.Transcript:
+    return document.Transcript(
+        answer=encodable(transcript.answer),
+        tool_calls=[
+            document.ToolCall(
+                name=encodable(call.name),
+                arguments={encodable(key): _value(each) for key, each in call.arguments.items()},
+                answer=encodable(call.answer),
+            )
+            for call in transcript.tool_calls
+        ],
+        skill_triggered=transcript.skill_triggered,
+    )
+
+
+def _value(value: JsonValue) -> JsonValue:
+    """The same value, writable."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, list):
+        return [_value(item) for item in value]
+    if isinstance(value, dict):
+        return {encodable(key): _value(item) for key, item in value.items()}
+    # JSON has no spelling for these, and a model can send 1e999.
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

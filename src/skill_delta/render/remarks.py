@@ -1,0 +1,118 @@
+"""What a reader should know beside the numbers, in sentences that every report for people shares.
+
+They hold names and messages of others as they are: whoever prints one escapes it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from skill_delta.core.paired import HighVariance, LowSignal
+from skill_delta.core.report import BaselineSource, Report, Summary
+from skill_delta.core.skills import SkillVersion, Unresolved
+from skill_delta.core.trials import NO_SKILL, CaseKey, Role, Skipped
+from skill_delta.render.figures import counted, rate, short
+
+
+def summary_sentence(summary: Summary) -> str:
+    """`2 passed, 1 failed, 0 errored — pass rate 67%`."""
+    parts = [
+        f"{summary.passed} passed",
+        f"{summary.failed} failed",
+        f"{summary.errored} errored",
+        *([f"{summary.inconclusive} inconclusive"] if summary.inconclusive else []),
+        *([f"{summary.not_run} not run"] if summary.not_run else []),
+    ]
+    passing = summary.pass_rate
+    share = "nothing measured" if passing is None else f"pass rate {rate(passing)}"
+    return f"{', '.join(parts)} — {share}"
+
+
+def remarks(report: Report) -> Iterator[str]:
+    """Every remark of a report, for a reader who sees plain text."""
+    for source in named_sources(report):
+        commit = commit_of(source)
+        at = f" at commit {short(commit)}" if commit else ""
+        yield baseline_source(source) + at
+    yield from other_remarks(report)
+
+
+def named_sources(report: Report) -> Iterator[BaselineSource]:
+    """The baselines that stand for a version; an empty skill needs no explanation."""
+    return (source for source in report.sources if source.baseline != NO_SKILL)
+
+
+def baseline_source(source: BaselineSource) -> str:
+    """`baseline previous of greeting: version 1.0.0`, or why there is none."""
+    match source.version:
+        case Unresolved(message=message):
+            stands_for = f"not resolved: {message}"
+        case SkillVersion(version=None):
+            stands_for = "no declared version"
+        case SkillVersion(version=version):
+            stands_for = f"version {version}"
+    return f"baseline {source.baseline} of {source.skill}: {stands_for}"
+
+
+def commit_of(source: BaselineSource) -> str | None:
+    """The commit that a baseline was read from."""
+    return None if isinstance(source.version, Unresolved) else source.version.commit
+
+
+def other_remarks(report: Report) -> Iterator[str]:
+    """What was left out and why, and the run's own notes."""
+    yield from _skipped_baselines(report)
+    yield from (f"skill {each.skill}: not evaluated: {each.reason}" for each in report.skipped)
+    yield from report.notes
+
+
+def _skipped_baselines(report: Report) -> Iterator[str]:
+    """Baseline trials left out on purpose, counted per skill, baseline and reason."""
+    found = Counter(
+        (outcome.trial.skill, outcome.trial.arm.name, outcome.reason)
+        for outcome in report.outcomes
+        if isinstance(outcome, Skipped)
+    )
+    for (skill, baseline, reason), cases in found.items():
+        yield f"baseline {baseline} of {skill}: skipped for {counted(cases, 'case')}: {reason}"
+
+
+HIGH_VARIANCE_HEADING = "High-variance cases (repetitions disagreed — often ambiguous instructions)"
+
+
+def low_signal_heading(baseline: str) -> str:
+    """What it means that a check always passed depends on what it was compared with."""
+    if baseline == NO_SKILL:
+        return "Low-signal checks (passed with and without the skill — they measure nothing)"
+    return (
+        "Low-signal checks (passed in both versions — they guard against regressions, "
+        "but do not tell the two apart)"
+    )
+
+
+def low_signal_line(found: LowSignal) -> str:
+    """`order-support :: refund-request (openai): contains[0] (6 runs)`."""
+    return f"{_case(found.key)} ({found.key.runner}): {found.check} ({counted(found.runs, 'run')})"
+
+
+def high_variance_lines(report: Report) -> Iterator[str]:
+    """`order-support :: refund-request (openai, candidate): 60%, stddev 0.49`, each arm once."""
+    several = len(report.deltas) > 1
+    lines = [
+        _high_variance_line(found, delta.baseline if several else Role.BASELINE.value)
+        for delta in report.deltas
+        for found in delta.high_variance
+    ]
+    # The candidate's repetitions are the same ones in every comparison.
+    return iter(dict.fromkeys(lines))
+
+
+def _high_variance_line(found: HighVariance, baseline: str) -> str:
+    arm = found.role.value if found.role is Role.CANDIDATE else baseline
+    spread = f"{rate(found.pass_rate)}, stddev {found.stddev:.2f}"
+    return f"{_case(found.key)} ({found.key.runner}, {arm}): {spread}"
+
+
+def _case(key: CaseKey) -> str:
+    return f"{key.skill} :: {key.case}"

@@ -1,0 +1,192 @@
+"""The report for a terminal or a log: one line per case, then the difference, then the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from skill_delta.core.gate import GateVerdict, Verdict
+from skill_delta.core.paired import CasePair, Difference, PairedDelta
+from skill_delta.core.report import Report
+from skill_delta.core.scores import ArmScore
+from skill_delta.core.trials import (
+    CaseKey,
+    Outcome,
+    Status,
+    status_of,
+)
+from skill_delta.render import figures
+from skill_delta.render.escape import plain
+from skill_delta.render.evidence import details, fraction, worst
+from skill_delta.render.remarks import (
+    HIGH_VARIANCE_HEADING,
+    high_variance_lines,
+    low_signal_heading,
+    low_signal_line,
+    remarks,
+    summary_sentence,
+)
+
+_DETAIL = " " * 8
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What is written before good, bad, doubtful and important words, and after any of them."""
+
+    good: str
+    bad: str
+    doubtful: str
+    important: str
+    end: str
+
+
+PLAIN = Style(good="", bad="", doubtful="", important="", end="")
+ANSI = Style(
+    good="\x1b[32m", bad="\x1b[31m", doubtful="\x1b[33m", important="\x1b[1m", end="\x1b[0m"
+)
+
+
+def render_terminal(report: Report, style: Style = PLAIN) -> str:
+    """The whole report as lines of text. `style` adds colour and never a word."""
+    summary = report.summary
+    lines = [
+        *(_case_lines(report, style) if report.deltas else _outcome_lines(report, style)),
+        *(line for delta in report.deltas for line in _delta_block(delta, style)),
+        *_list_block(f"{HIGH_VARIANCE_HEADING}:", high_variance_lines(report), style),
+        *_list_block("Notes", remarks(report), style),
+        "",
+        summary_sentence(summary),
+        f"Spent {figures.spent(summary.spend)}",
+        "",
+        *_gate_lines(report.gate, style),
+    ]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _outcome_lines(report: Report, style: Style) -> Iterator[str]:
+    """Without a baseline: one line per outcome."""
+    repetitions = report.environment.repetitions
+    for outcome in report.candidate:
+        repeat = f"  repeat {outcome.trial.repetition + 1}/{repetitions}" if repetitions > 1 else ""
+        yield f"{_mark(status_of(outcome), style)} {_case(outcome.trial.key)}{repeat}"
+        yield from _detail_lines(outcome)
+
+
+def _case_lines(report: Report, style: Style) -> Iterator[str]:
+    """With one or more: one line per case, all its arms together."""
+    pairs: dict[CaseKey, list[tuple[str, CasePair]]] = {}
+    for delta in report.deltas:
+        label = "baseline" if len(report.deltas) == 1 else plain(delta.baseline)
+        for pair in delta.pairs:
+            pairs.setdefault(pair.key, []).append((label, pair))
+    for key, sides in pairs.items():
+        outcomes = sides[0][1].candidate_outcomes
+        candidate = sides[0][1].candidate
+        against = "".join(f"  {_against(label, pair, candidate)}" for label, pair in sides)
+        mark = _mark(_status_of_case(outcomes, candidate), style)
+        yield f"{mark} {_case(key)}  candidate {fraction(candidate)}{against}"
+        yield from _detail_lines(worst(outcomes))
+        yield from (line for label, pair in sides for line in _lost_baseline(label, pair))
+
+
+def _status_of_case(outcomes: Sequence[Outcome], candidate: ArmScore) -> Status:
+    if candidate.measured:
+        return Status.PASS if candidate.passed == candidate.measured else Status.FAIL
+    return status_of(worst(outcomes))
+
+
+def _detail_lines(outcome: Outcome) -> Iterator[str]:
+    return (f"{_DETAIL}{plain(line)}" for line in details(outcome))
+
+
+def _against(label: str, pair: CasePair, candidate: ArmScore) -> str:
+    baseline = pair.baseline
+    if baseline is None:
+        return f"{label} not run"
+    measured = f"{label} {fraction(baseline)}"
+    if pair.excluded:
+        return f"{measured}  (excluded: {plain(pair.excluded)})"
+    difference = (candidate.pass_rate or 0.0) - (baseline.pass_rate or 0.0)
+    return f"{measured}  {figures.rate_delta(difference)}"
+
+
+def _lost_baseline(label: str, pair: CasePair) -> Iterator[str]:
+    """Why a baseline that ran was never measured: the case line says no more than that."""
+    baseline = pair.baseline
+    if baseline is not None and not baseline.measured:
+        for line in details(worst(pair.baseline_outcomes)):
+            yield f"{_DETAIL}{label}: {plain(line)}"
+
+
+def _delta_block(delta: PairedDelta, style: Style) -> Iterator[str]:
+    per_runner = ", per runner" if len(delta.runners) > 1 else ""
+    yield ""
+    yield _painted(
+        f"Delta vs baseline ({plain(delta.baseline)}){per_runner}", style.important, style
+    )
+    for runner, difference in delta.runners.items():
+        if difference.comparable_cases == 0:
+            yield f"  {plain(runner)}: no case had a comparable baseline"
+        elif per_runner:
+            yield f"  {plain(runner)}"
+            yield from (f"    {line}" for line in _difference_lines(difference))
+        else:
+            yield from (f"  {line}" for line in _difference_lines(difference))
+    if not delta.runners:
+        yield "  no case ran"
+    flagged = map(low_signal_line, delta.low_signal)
+    yield from _list_block(f"{low_signal_heading(delta.baseline)}:", flagged, style)
+
+
+def _difference_lines(found: Difference) -> Iterator[str]:
+    before, after = found.pass_rate_baseline or 0.0, found.pass_rate_candidate or 0.0
+    rates = f"{figures.rate(before)} -> {figures.rate(after)}"
+    yield f"pass rate  {rates}  {figures.rate_delta(after - before)}   (higher is better)"
+    yield f"tokens     {figures.signed(found.tokens)}   (negative is better)"
+    if found.cost_usd is None:
+        yield "cost       unknown"
+    else:
+        yield f"cost       ${figures.dollar_delta(found.cost_usd)}   (negative is better)"
+    yield f"latency    {figures.signed(found.latency_ms)}ms   (negative is better)"
+
+
+def _list_block(heading: str, lines: Iterable[str], style: Style) -> Iterator[str]:
+    """A heading and its lines, or nothing where there is no line."""
+    shown = [f"  - {plain(line)}" for line in lines]
+    if shown:
+        yield ""
+        yield _painted(heading, style.important, style)
+        yield from shown
+
+
+def _gate_lines(gate: GateVerdict, style: Style) -> Iterator[str]:
+    match gate.verdict:
+        case Verdict.PASS:
+            yield _painted("Gate passed", style.good, style)
+        case Verdict.FAIL:
+            yield _painted("Gate FAILED:", style.bad, style)
+        case Verdict.INCONCLUSIVE:
+            yield _painted("INCONCLUSIVE:", style.doubtful, style)
+        case Verdict.NOT_MEASURED:
+            yield _painted("NOT MEASURED:", style.doubtful, style)
+    yield from (f"  - {plain(reason.text)}" for reason in gate.reasons)
+
+
+def _case(key: CaseKey) -> str:
+    return f"{plain(key.skill)} :: {plain(key.case)} ({plain(key.runner)})"
+
+
+def _mark(status: Status, style: Style) -> str:
+    match status:
+        case Status.PASS:
+            colour = style.good
+        case Status.FAIL | Status.ERROR:
+            colour = style.bad
+        case _:
+            colour = style.doubtful
+    return f"[{_painted(status.value.upper(), colour, style)}]"
+
+
+def _painted(text: str, colour: str, style: Style) -> str:
+    return f"{colour}{text}{style.end}"

@@ -1,0 +1,140 @@
+"""The report that a terminal or a log shows."""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from builders import Cost, a_report, runs
+from report_stories import STORIES, one_baseline, per_runner
+from skill_delta.render.terminal import ANSI, render_terminal
+from snapshot_files import TextFile
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_story(story: str, snapshot: SnapshotAssertion) -> None:
+    """What people read is reviewed as people read it."""
+    told = render_terminal(STORIES[story])
+
+    assert told == snapshot(extension_class=TextFile)
+
+
+def test_one_line_per_case_and_one_block_word_for_word() -> None:
+    """Scripts that read skill-lens's console read ours."""
+    assert block(
+        """
+        [PASS] order-support :: refund-request (openai)  candidate 5/5  baseline 2/5  +60%
+
+        Delta vs baseline (previous)
+          pass rate  40% -> 100%  +60%   (higher is better)
+          tokens     -60   (negative is better)
+          cost       $-0.0002   (negative is better)
+          latency    -120ms   (negative is better)
+        """
+    ) in render_terminal(one_baseline())
+
+
+def test_one_section_per_runner_word_for_word() -> None:
+    """Two runners are two results, in the order in which they were asked for."""
+    assert block(
+        """
+        Delta vs baseline (none), per runner
+          claude-code
+            pass rate  0% -> 60%  +60%   (higher is better)
+            tokens     +301804   (negative is better)
+            cost       $+0.1900   (negative is better)
+            latency    +24000ms   (negative is better)
+          pydantic-ai
+            pass rate  0% -> 100%  +100%   (higher is better)
+            tokens     +240000   (negative is better)
+            cost       $+0.0100   (negative is better)
+            latency    +149000ms   (negative is better)
+        """
+    ) in render_terminal(per_runner())
+
+
+def test_both_kinds_of_flag_word_for_word() -> None:
+    """They name skill, case and runner, and our mark follows the line."""
+    told = render_terminal(
+        a_report(
+            runs(runner="claude-code", candidate="PPP", none="PPP"),
+            runs(runner="pydantic-ai", candidate="PPPFF", none="FFFFF"),
+        )
+    )
+
+    assert (
+        block(
+            """
+        Low-signal checks (passed with and without the skill — they measure nothing):
+          - order-support :: refund-request (claude-code): contains[0] (6 runs)
+
+        High-variance cases (repetitions disagreed — often ambiguous instructions):
+          - order-support :: refund-request (pydantic-ai, candidate): 60%, stddev 0.49
+        """
+        )
+        in told
+    )
+
+
+def test_under_previous_a_check_that_always_passes_still_guards() -> None:
+    """It measures nothing about the edit, and is no reason to remove it."""
+    told = render_terminal(a_report(runs(candidate="PP", previous="PP")))
+
+    assert "Low-signal checks (passed in both versions — they guard against regressions" in told
+    assert "they measure nothing" not in told
+
+
+@pytest.mark.parametrize(
+    ("candidate", "mark"),
+    [
+        ("PPP", "[PASS] "),
+        ("PPE", "[PASS] "),
+        ("PFP", "[FAIL] "),
+        ("EEE", "[ERROR] "),
+        ("NNN", "[NOT RUN] "),
+        ("III", "[INCONCLUSIVE] "),
+    ],
+)
+def test_the_mark_of_a_case_is_its_candidates(candidate: str, mark: str) -> None:
+    """The baseline is there to be compared with, not to be graded."""
+    assert render_terminal(a_report(runs(candidate=candidate, previous="FFF"))).startswith(mark)
+
+
+def test_a_lost_repetition_is_named_and_is_in_neither_number() -> None:
+    """Four of four is not four of five, and not five of five."""
+    told = render_terminal(a_report(runs(candidate="PPPPE", previous="PPPNI")))
+
+    assert "candidate 4/4 (1 errored)  baseline 3/3 (1 inconclusive, 1 not run)  +0%" in told
+
+
+def test_a_difference_of_nothing_has_no_minus() -> None:
+    """`-0` reads as a small loss."""
+    costs = {"candidate": Cost(100, 0.00049999999, 799.9), "previous": Cost(100, 0.0005, 800.0)}
+    told = render_terminal(a_report(runs(candidate="PP", previous="PP", costs=costs)))
+
+    assert not re.search(r"-0(\.0+)?(%|ms|\s|$)", told, re.MULTILINE)
+
+
+def test_colour_adds_no_word_and_takes_none() -> None:
+    """A log without colour says the same, line by line."""
+    for report in STORIES.values():
+        coloured = render_terminal(report, ANSI)
+
+        assert re.sub("\x1b\\[[0-9]*m", "", coloured) == render_terminal(report)
+        assert "\x1b[" in coloured
+
+
+def test_nothing_that_others_wrote_commands_the_terminal() -> None:
+    """A skill's name is not an escape sequence, and not a second line."""
+    told = render_terminal(STORIES["hostile"])
+
+    assert "\x1b" not in told
+    assert "\u202e" not in told
+    assert not re.search(r"^\s*(::|/)|##\[", told, re.MULTILINE)
+
+
+def block(text: str) -> str:
+    return dedent(text).strip("\n") + "\n"

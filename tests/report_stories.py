@@ -1,0 +1,188 @@
+"""Runs that every report format must tell well, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from builders import Cost, a_report, runs, unresolved
+from skill_delta.core.gate import GatePolicy
+from skill_delta.core.report import Report, SkippedSkill
+
+ANY_RATE = GatePolicy(min_pass_rate=None)
+
+HOSTILE = (
+    "@org/team fixes #1 <img src=x> [a](http://evil.example) | `x` **b** www.evil.example"
+    " </details> <!-- &#64;me --!>\n/approve deadbeefcafe \x1b[31m \u202e ##[error]"
+)
+
+
+def must_not_drop(**baselines: float) -> GatePolicy:
+    return GatePolicy(min_pass_rate=None, min_delta=baselines or {"previous": 0.0})
+
+
+def one_baseline() -> Report:
+    """The seed's own example."""
+    costs = {"candidate": Cost(40, 0.0003, 680.0), "previous": Cost(100, 0.0005, 800.0)}
+    return a_report(runs(candidate="PPPPP", previous="PPFFF", costs=costs))
+
+
+def per_runner() -> Report:
+    """The seed's own example of two runners, and of both kinds of flag."""
+    costs = [
+        {"candidate": Cost(310804, 0.2, 34000.0), "none": Cost(9000, 0.01, 10000.0)},
+        {"candidate": Cost(249000, 0.02, 159000.0), "none": Cost(9000, 0.01, 10000.0)},
+    ]
+    checks = ("contains[0]", "contains[1]")
+    return a_report(
+        runs(
+            "refund-request",
+            *checks,
+            runner="claude-code",
+            costs=costs[0],
+            candidate="PPPFF",
+            none="FFFFF",
+        ),
+        runs(
+            "refund-request",
+            *checks,
+            runner="pydantic-ai",
+            costs=costs[1],
+            candidate="PPPPP",
+            none="FFFFF",
+        ),
+        policy=must_not_drop(none=0.1),
+    )
+
+
+def a_runner_without_a_pair() -> Report:
+    return a_report(
+        runs(runner="claude-code", candidate="PPP", none="PFF"),
+        runs(runner="pydantic-ai", candidate="PPP", none="EEE"),
+        policy=must_not_drop(none=0.0),
+    )
+
+
+def regressed() -> Report:
+    costs = {"candidate": Cost(130, 0.0006, 900.0)}
+    evidence = "'1234' is not in the answer"
+    return a_report(
+        runs(
+            "refund-request",
+            "contains[0]",
+            "called:lookup_order",
+            candidate="PFF",
+            previous="PPP",
+            costs=costs,
+            evidence=evidence,
+        ),
+        runs(
+            "refuses a late refund", candidate="FFF", previous="FFF", costs=costs, evidence=evidence
+        ),
+        runs("greets", candidate="PPP", previous="PPF", costs=costs),
+        runs("thanks", candidate="PPP", previous="PPP", costs=costs),
+        policy=must_not_drop(),
+        notes=["case 'thanks' of order-support has one check"],
+        skipped=[SkippedSkill("release-notes", "no eval cases")],
+    )
+
+
+def several_baselines() -> Report:
+    return a_report(
+        runs("refund-request", candidate="PPF", previous="PPP", none="FFF"),
+        runs("reaches for the skill", candidate="PPP", previous="PPP", none="S"),
+        policy=must_not_drop(previous=0.0, none=0.1),
+    )
+
+
+def excluded() -> Report:
+    return a_report(
+        runs("refund-request", candidate="PPP", previous="PPP"),
+        runs("greets", candidate="EEE", previous="PPP"),
+        runs("thanks", candidate="PPE", previous="EEE"),
+        policy=must_not_drop(),
+    )
+
+
+def not_resolved() -> Report:
+    return a_report(
+        runs(candidate="PPP"),
+        runs("greets", skill="greeting", candidate="PPP", previous="PPP"),
+        missing={"previous": {"order-support": unresolved()}},
+        policy=must_not_drop(),
+    )
+
+
+def nothing_comparable() -> Report:
+    return a_report(runs(candidate="P"), missing={"previous": {"order-support": unresolved()}})
+
+
+def unknown_cost() -> Report:
+    costs = {"candidate": Cost(100, None), "previous": Cost(100, None)}
+    return a_report(runs(candidate="PP", previous="PP", costs=costs))
+
+
+def not_measured() -> Report:
+    return a_report(
+        runs("refund-request", candidate="PPN", previous="PPN"),
+        runs("greets", candidate="NNN", previous="NNN"),
+        policy=must_not_drop(),
+    )
+
+
+def one_arm() -> Report:
+    return a_report(
+        runs("refund-request", "contains[0]", "called:lookup_order", candidate="F"),
+        runs("greets", candidate="P"),
+        runs("thanks", candidate="E"),
+        runs("counts", "max_cost_usd", candidate="I"),
+    )
+
+
+def one_arm_repeated() -> Report:
+    return a_report(runs(candidate="PFP"), runs("greets", candidate="PPP"), policy=ANY_RATE)
+
+
+def nothing_ran() -> Report:
+    return a_report(skipped=[SkippedSkill("release-notes", "no eval cases")])
+
+
+def hostile() -> Report:
+    return a_report(
+        runs(
+            HOSTILE,
+            HOSTILE,
+            skill=HOSTILE,
+            runner=HOSTILE,
+            candidate="PF",
+            previous="PP",
+            evidence=HOSTILE,
+        ),
+        runs("lost", skill=HOSTILE, runner=HOSTILE, candidate="PP", previous="EE"),
+        missing={HOSTILE: {HOSTILE: unresolved(HOSTILE)}},
+        baselines=["previous", HOSTILE],
+        policy=must_not_drop(),
+        models={HOSTILE: HOSTILE},
+        notes=[HOSTILE],
+        skipped=[SkippedSkill(HOSTILE, HOSTILE)],
+    )
+
+
+STORIES: Mapping[str, Report] = {
+    story.__name__: story()
+    for story in (
+        one_baseline,
+        per_runner,
+        a_runner_without_a_pair,
+        regressed,
+        several_baselines,
+        excluded,
+        not_resolved,
+        nothing_comparable,
+        unknown_cost,
+        not_measured,
+        one_arm,
+        one_arm_repeated,
+        nothing_ran,
+        hostile,
+    )
+}

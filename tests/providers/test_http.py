@@ -42,12 +42,13 @@ def test_an_answer_has_a_price_and_a_latency() -> None:
     assert completion == Completion("Hello, Ada!", (), Usage(120, 8), 128.0, 0.0)
 
 
-def test_an_answer_without_a_count_has_no_price() -> None:
-    """Unknown is never 0."""
-    with ModelStandIn(uncounted(says("Hello, Ada!"))) as server:
-        completion = ask(a_model(server))
-
-    assert (completion.usage, completion.cost_usd) == (Usage(), None)
+def test_an_answer_without_a_count_is_none() -> None:
+    """What is not measured can neither be compared nor kept below a limit."""
+    with (
+        ModelStandIn(uncounted(says("Hello, Ada!"))) as server,
+        pytest.raises(TrialError, match="did not count"),
+    ):
+        ask(a_model(server))
 
 
 def test_the_request_carries_the_key_and_names_us() -> None:

@@ -108,17 +108,12 @@ def test_a_refusal_is_the_answer() -> None:
 
 def test_half_a_character_is_replaced() -> None:
     """It could be written to no file; whole characters stay as they are."""
-    text = read(rb'{"choices":[{"message":{"content":"\ud83d\ude00 \ud83d ok"}}]}').text
+    text = read(
+        rb'{"choices":[{"message":{"content":"\ud83d\ude00 \ud83d ok"}}],'
+        rb'"usage":{"completion_tokens":3}}'
+    ).text
 
     assert text == "😀 ? ok"
-
-
-def test_an_answer_cut_at_the_servers_limit_says_so() -> None:
-    """An empty one too, where the tokens went into thought."""
-    body = {**message(content=""), "choices": [{"message": {}, "finish_reason": "length"}]}
-
-    assert read(body).truncated
-    assert not read(message(content="x")).truncated
 
 
 @pytest.mark.parametrize(
@@ -126,9 +121,10 @@ def test_an_answer_cut_at_the_servers_limit_says_so() -> None:
     [None, {}, [], {"prompt_tokens": None}, {"prompt_tokens": -1}, {"prompt_tokens": True}, "12"],
     ids=repr,
 )
-def test_a_server_that_counts_no_tokens_is_read_all_the_same(usage: object) -> None:
-    """Several local servers do not."""
-    assert read({**message(content="Hello."), "usage": usage}).usage == Usage()
+def test_an_answer_whose_tokens_were_not_counted_is_none(usage: object) -> None:
+    """It could neither be compared nor kept below a limit."""
+    with pytest.raises(TrialError, match="did not count"):
+        read({**message(content="Hello."), "usage": usage})
 
 
 NO_ANSWERS: Mapping[str, tuple[object, str]] = {

@@ -152,7 +152,7 @@ def test_a_tool_that_does_not_exist_is_answered_as_such() -> None:
 
 
 def test_arguments_that_are_no_object_are_answered_as_such() -> None:
-    """The call counts with no arguments, and uses up none of the tool's answers."""
+    """The call is recorded as it was sent, and uses up none of the tool's answers."""
     broken = RequestedCall("id", "lookup_order", None, raw='{"order_id": "12')
     tool = a_tool(returns=SequenceReturn(("first", "second")))
     model = FakeModel(
@@ -163,7 +163,9 @@ def test_arguments_that_are_no_object_are_answered_as_such() -> None:
 
     assert transcript.tool_calls == (
         ToolCall(
-            "lookup_order", {}, "Error: the arguments of lookup_order must be one JSON object."
+            "lookup_order",
+            {"_raw": '{"order_id": "12'},
+            "Error: the arguments of lookup_order must be one JSON object.",
         ),
         ToolCall("lookup_order", {"order_id": "1"}, "first"),
     )

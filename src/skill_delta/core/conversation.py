@@ -75,8 +75,7 @@ class Completion:
     """One answer of a model.
 
     `cost_usd` is None where no price is known. `latency_ms` is the wall time of the request that
-    was answered, without earlier attempts and waits. `truncated` says that the server cut the
-    answer at its own token limit.
+    was answered, without earlier attempts and waits.
     """
 
     text: str
@@ -84,4 +83,3 @@ class Completion:
     usage: Usage = Usage()
     cost_usd: float | None = None
     latency_ms: float = 0.0
-    truncated: bool = False

@@ -119,14 +119,11 @@ class HttpModel:
         try:
             completion = self._api.read(httpx.Response(reply.status, content=reply.body))
         except TrialError as lost:
-            lost.cost_usd = self._cost(Usage(lost.input_tokens, lost.output_tokens), none=0.0)
+            usage = Usage(lost.input_tokens, lost.output_tokens)
+            lost.cost_usd = self._price(usage) if usage.tokens else 0.0
             raise
-        cost = self._cost(completion.usage, none=None)
+        cost = self._price(completion.usage)
         return replace(completion, cost_usd=cost, latency_ms=reply.seconds * 1000)
-
-    def _cost(self, usage: Usage, *, none: float | None) -> float | None:
-        """The price of tokens; `none` where the server counted none."""
-        return self._price(usage) if usage.tokens else none
 
 
 async def _body(response: httpx.Response) -> bytes:

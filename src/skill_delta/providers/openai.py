@@ -74,8 +74,8 @@ class OpenAiChat:
     def read(self, response: httpx.Response) -> Completion:
         """The first choice. `cost_usd` is left to whoever knows the price.
 
-        A server that counts no tokens (some local ones) gives a usage of zero, whose price is
-        unknown. Raises `TrialError` for a body that is no answer to grade.
+        Raises `TrialError` for a body that is no answer to grade, which one without a count of
+        tokens is not: what is not measured can neither be compared nor kept below a limit.
         """
         usage = Usage()
         try:
@@ -161,7 +161,9 @@ def _completion(body: Mapping[str, JsonValue], usage: Usage) -> Completion:
     text, calls = _text(message), _calls(message.get("tool_calls"))
     if not (text or calls or usage.output_tokens):
         raise _NoAnswerError("an empty answer of zero tokens")
-    return Completion(text, calls, usage, truncated=finish == "length")
+    if not usage.tokens:
+        raise _NoAnswerError("an answer whose tokens the server did not count")
+    return Completion(text, calls, usage)
 
 
 def _text(message: Mapping[str, JsonValue]) -> str:

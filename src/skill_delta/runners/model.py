@@ -138,7 +138,9 @@ class _Toolbox:
     def answer(self, call: RequestedCall) -> str:
         """What the model is told in return. The call is recorded whatever it was."""
         answer = self._answer(call)
-        self.calls.append(ToolCall(call.name, call.arguments or {}, answer))
+        # Not an empty object: a check for "called with nothing" must not pass on nonsense.
+        arguments = {"_raw": call.raw} if call.arguments is None else call.arguments
+        self.calls.append(ToolCall(call.name, arguments, answer))
         return answer
 
     def _answer(self, call: RequestedCall) -> str:

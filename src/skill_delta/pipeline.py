@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
@@ -22,10 +22,15 @@ from skill_delta.ports import Baselines, Progress, Runner
 
 @dataclass(frozen=True, slots=True)
 class FoundSkill:
-    """A skill of this run and its cases; `suite` is None where it has no eval file."""
+    """A skill of this run and its cases; `suite` is None where it has no eval file.
+
+    `baselines` are the skill's own where they are not the run's: a new skill has no previous
+    version, and one whose evals alone changed is measured by itself.
+    """
 
     working: WorkingSkill
     suite: Suite | None
+    baselines: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,14 @@ class Prepared:
     notes: tuple[str, ...]
 
     @property
+    def compared(self) -> Mapping[str, Collection[str]]:
+        """The skills that each baseline is for. One comparison never pools another's skills."""
+        skills: dict[str, set[str]] = {}
+        for source in self.sources:
+            skills.setdefault(source.baseline, set()).add(source.skill)
+        return skills
+
+    @property
     def unresolved(self) -> Mapping[str, Mapping[str, Unresolved]]:
         """Per baseline and skill, why there is no such version."""
         gaps: dict[str, dict[str, Unresolved]] = {}
@@ -98,6 +111,11 @@ class _Chosen:
     label: str
     found: FoundSkill
     cases: tuple[Case, ...]
+
+    def has(self, baseline: str, of_the_run: Sequence[str]) -> bool:
+        """Whether this skill is compared with `baseline`."""
+        own = self.found.baselines
+        return baseline in (of_the_run if own is None else own)
 
 
 def ceiling_of_runs(request: RunRequest, cases: int, runners: int) -> str:
@@ -150,7 +168,12 @@ async def evaluate(skills: Sequence[FoundSkill], request: RunRequest, ports: Por
     outcomes = in_report_order((*arrived, *planned.skipped), ready.subjects, runners)
     unresolved = ready.unresolved
     deltas = tuple(
-        compare(baseline, outcomes, unresolved.get(baseline, {})) for baseline in request.baselines
+        compare(
+            baseline,
+            [outcome for outcome in outcomes if outcome.trial.skill in skills_of],
+            unresolved.get(baseline, {}),
+        )
+        for baseline, skills_of in ready.compared.items()
     )
     evidence = Evidence(outcomes, deltas, unresolved, _why_empty(ready, request.selection))
     return Report(
@@ -207,14 +230,16 @@ def _refuse_undeclared_tools(chosen: Sequence[_Chosen], runners: Mapping[str, Ru
 def _resolve(
     chosen: Sequence[_Chosen], baselines: Sequence[str], history: Baselines
 ) -> Iterator[BaselineSource]:
-    for baseline in baselines:
+    own = (name for skill in chosen for name in skill.found.baselines or ())
+    for baseline in dict.fromkeys((*baselines, *own)):
+        skills = [skill for skill in chosen if skill.has(baseline, baselines)]
         if baseline == NO_SKILL:
-            for skill in chosen:
+            for skill in skills:
                 empty = SkillVersion.none(skill.found.working.skill.name)
                 yield BaselineSource(skill.label, baseline, empty)
         else:
-            versions = history.resolve([skill.found.working for skill in chosen], baseline)
-            for skill in chosen:
+            versions = history.resolve([skill.found.working for skill in skills], baseline)
+            for skill in skills:
                 version = versions[skill.found.working.location]
                 yield BaselineSource(skill.label, baseline, version)
 

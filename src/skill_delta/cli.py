@@ -75,9 +75,7 @@ def run(
     ] = None,
     fail_on_error: Annotated[
         bool | None,
-        typer.Option(
-            "--fail-on-error/--no-fail-on-error", help="Lost trials fail the gate [yes]."
-        ),
+        typer.Option("--fail-on-error/--no-fail-on-error", help="Lost trials fail the gate [yes]."),
     ] = None,
     tag: Annotated[
         list[str] | None, typer.Option(help="Only cases with this tag (repeatable).")
@@ -88,9 +86,7 @@ def run(
     evals: Annotated[
         str | None, typer.Option(help="Eval file or folder, in place of the skills' own.")
     ] = None,
-    replies: Annotated[
-        str | None, typer.Option(help="What the scripted runner answers.")
-    ] = None,
+    replies: Annotated[str | None, typer.Option(help="What the scripted runner answers.")] = None,
     concurrency: Annotated[int | None, typer.Option(help="Trials at once [8].")] = None,
     max_cost: Annotated[
         float | None, typer.Option(help="Start no trial past this many US dollars.")
@@ -112,18 +108,19 @@ def run(
     ] = None,
 ) -> None:
     """Run the skills' eval cases, with a baseline where one is named, and gate on the result."""
-    from skill_delta import wiring  # noqa: PLC0415 - `--help` needs none of it
+    from skill_delta.wiring.assembly import Terminal  # noqa: PLC0415 - `--help` needs none of it
+    from skill_delta.wiring.run import run as run_skills  # noqa: PLC0415
 
     flags = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in context.params.items()
         if name not in {"paths", "config"} and value not in (None, (), [])
     }
-    terminal = wiring.Terminal(
+    terminal = Terminal(
         out=sys.stdout, err=sys.stderr, colour=_wants_colour(), watched=sys.stderr.isatty()
     )
     key = _first_set("SKILL_DELTA_API_KEY", "OPENAI_API_KEY")
-    raise typer.Exit(wiring.run(paths, flags, config, key, terminal))
+    raise typer.Exit(run_skills(paths, flags, config, key, terminal))
 
 
 def _wants_colour() -> bool:

@@ -1,0 +1,206 @@
+"""The parts that every command is put together from: request, runners, the one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from random import Random
+from typing import TextIO
+
+from pydantic import SecretStr
+
+from skill_delta import pipeline
+from skill_delta.core.gate import GatePolicy
+from skill_delta.core.report import Report
+from skill_delta.errors import Place, ServiceError, UserError
+from skill_delta.execution import Ceilings
+from skill_delta.history.working_files import WorkingFiles
+from skill_delta.hosts.terminal import BarProgress, LineProgress
+from skill_delta.pipeline import FoundSkill, Ports, RunRequest, Selection
+from skill_delta.ports import Baselines, Model, Runner, SourceFiles
+from skill_delta.providers import PROVIDERS, Vendor
+from skill_delta.providers.scripted import Reply, ScriptedModel, read_replies
+from skill_delta.runners.model import ModelRunner
+from skill_delta.settings import Settings
+
+REPLY_FILES = ("evals/replies.yaml", "evals/replies.yml")
+"""Where a skill keeps what the scripted runner answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where a run speaks. `watched` is whether a person looks at `err` as it grows."""
+
+    out: TextIO
+    err: TextIO
+    colour: bool = False
+    watched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A skill of this run, the files around it, and its folder among them."""
+
+    found: FoundSkill
+    files: SourceFiles
+    folder: PurePosixPath
+
+
+def evaluate(
+    candidates: Sequence[Candidate],
+    settings: Settings,
+    baselines: Baselines,
+    key: str | None,
+    terminal: Terminal,
+) -> Report:
+    """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent."""
+    request = request_of(settings)
+    skills = [candidate.found for candidate in candidates]
+    runners = runners_of(settings, candidates, key)
+    if any(runner.costs_money for runner in runners.values()):
+        cases = pipeline.chosen_cases(skills, request.selection)
+        print(pipeline.ceiling_of_runs(request, cases, len(runners)), file=terminal.out, flush=True)
+    progress = (BarProgress if terminal.watched else LineProgress)(terminal.err)
+
+    async def all_of_it() -> Report:
+        cancelled = asyncio.Event()
+        with _cancelled_by_signals(cancelled):
+            ports = Ports(
+                runners=runners,
+                baselines=baselines,
+                progress=progress,
+                cancelled=cancelled,
+                now=lambda: datetime.now(UTC),
+                clock=time.monotonic,
+            )
+            try:
+                return await pipeline.evaluate(skills, request, ports)
+            finally:
+                for runner in runners.values():
+                    await runner.close()
+
+    return asyncio.run(all_of_it())
+
+
+@contextlib.contextmanager
+def _cancelled_by_signals(cancelled: asyncio.Event) -> Iterator[None]:
+    """The first Ctrl-C (or a cancelled job's SIGTERM) asks for the partial report.
+
+    The second is the ordinary one again: it ends the process.
+    """
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def ask() -> None:
+        cancelled.set()
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+    with contextlib.suppress(NotImplementedError):  # an event loop without signals: Windows
+        for number in signals:
+            loop.add_signal_handler(number, ask)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(NotImplementedError):
+            for number in signals:
+                loop.remove_signal_handler(number)
+
+
+def request_of(settings: Settings) -> RunRequest:
+    """What the settings ask of the run."""
+    return RunRequest(
+        baselines=settings.baseline,
+        repetitions=settings.repeat,
+        selection=Selection(settings.tag, settings.case),
+        policy=GatePolicy(
+            min_pass_rate=settings.min_pass_rate,
+            skill_min_pass_rate=settings.skill_rates(),
+            fail_on_error=settings.fail_on_error,
+            min_delta=settings.bars(),
+            skill_min_delta=settings.skill_bars(),
+        ),
+        ceilings=Ceilings(settings.max_cost, settings.max_tokens, settings.max_time),
+        at_once=settings.concurrency,
+        seed=settings.seed,
+    )
+
+
+def runners_of(
+    settings: Settings, candidates: Sequence[Candidate], key: str | None
+) -> Mapping[str, Runner]:
+    """The runners asked for, in that order. Nothing is sent yet."""
+    runners: dict[str, Runner] = {}
+    for name in settings.runner:
+        if name in PROVIDERS:
+            runners[name] = _asking_runner(name, PROVIDERS[name], settings, key)
+        else:
+            replies = _replies(settings, candidates)
+            runners[name] = ModelRunner(name, ScriptedModel(replies), costs_money=False)
+    return runners
+
+
+def _asking_runner(name: str, vendor: Vendor, settings: Settings, key: str | None) -> Runner:
+    from skill_delta.providers.http import HttpModel  # noqa: PLC0415 - httpx takes 0.1 s
+    from skill_delta.providers.prices import is_priced, price_of  # noqa: PLC0415
+
+    if key is None and settings.base_url is None:
+        raise ServiceError(
+            f"there is no API key for runner '{name}': set SKILL_DELTA_API_KEY "
+            f"or {vendor.key_variable}, or name another endpoint with --base-url"
+        )
+    model = settings.model_of(name)
+    api = vendor.api(settings.base_url or vendor.base_url, model, SecretStr(key) if key else None)
+    endpoint = str(api.endpoint.url)
+    # Asked in any case: the price list loads here, not while the first answer's time is taken.
+    priced = is_priced(model, endpoint)
+    if settings.max_cost is not None and not priced:
+        raise UserError(
+            f"--max-cost cannot be kept: no price is known for model '{model}' at this endpoint",
+            hint="limit the run with --max-tokens or --max-time instead",
+        )
+    asked: Model = HttpModel(
+        api,
+        price=lambda usage: price_of(model, endpoint, usage),
+        workers=settings.concurrency,
+        rng=Random(settings.seed),  # noqa: S311 - spreads retries
+    )
+    return ModelRunner(name, asked, costs_money=True, model_name=model)
+
+
+def _replies(settings: Settings, candidates: Sequence[Candidate]) -> tuple[Reply, ...]:
+    if settings.replies is not None:
+        return read_replies(*read_named(Path(settings.replies)))
+    replies: list[Reply] = []
+    labels = pipeline.labels([candidate.found for candidate in candidates])
+    for label, candidate in zip(labels, candidates, strict=True):
+        if candidate.found.suite is not None and candidate.found.suite.cases:
+            replies += _own_replies(label, candidate)
+    return tuple(replies)
+
+
+def _own_replies(label: str, candidate: Candidate) -> Iterator[Reply]:
+    for name in REPLY_FILES:
+        path = candidate.folder / name
+        if path in (candidate.files.listing(path.parent) or ()):
+            for reply in read_replies(candidate.files.read(path), candidate.files.shown(path)):
+                # A skill's own file speaks for that skill alone.
+                yield reply if reply.skill else reply.model_copy(update={"skill": label})
+            return
+    raise UserError(
+        f"skill '{label}' has no {REPLY_FILES[0]} for the scripted runner to answer from",
+        hint="write one, or name a file with --replies",
+        place=Place(candidate.files.shown(candidate.folder)),
+    )
+
+
+def read_named(path: Path) -> tuple[bytes, str]:
+    """A file that a person named, and its name in messages."""
+    files, name = WorkingFiles(path.absolute().parent), PurePosixPath(path.name)
+    return files.read(name), files.shown(name)

@@ -1,0 +1,164 @@
+"""The `run` command: the working copy against its baselines."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from skill_delta import pipeline
+from skill_delta.core.documents import Document, read_document
+from skill_delta.core.report import Report
+from skill_delta.core.skills import WorkingSkill
+from skill_delta.core.suite import Suite
+from skill_delta.core.trials import NO_SKILL
+from skill_delta.errors import ExitCode, UserError, UserErrors
+from skill_delta.formats import read_suite
+from skill_delta.history.previous import GitBaselines
+from skill_delta.history.repository import Repository
+from skill_delta.history.revisions import find_commit
+from skill_delta.history.working_copy import find_skills
+from skill_delta.history.working_files import source_files_for
+from skill_delta.pipeline import FoundSkill
+from skill_delta.render import RENDERERS
+from skill_delta.render.redaction import Redactor
+from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
+from skill_delta.settings import CONFIG_FILES, Settings, settle
+from skill_delta.wiring.assembly import Candidate, Terminal, evaluate, read_named
+
+
+def run(
+    paths: Sequence[Path],
+    flags: Mapping[str, JsonValue],
+    config_file: Path | None,
+    key: str | None,
+    terminal: Terminal,
+) -> ExitCode:
+    """Evaluate, print, write the reports. `flags` are those given, by field name; `key` the key.
+
+    Raises `UserError` before anything is spent, and `ServiceError` where there is no key.
+    """
+    settings = settle(flags, _config(paths, config_file))
+    outputs = _outputs(settings)
+    candidates = _candidates(find_skills(paths), settings)
+    with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
+        history = GitBaselines(Path(scratch), settings.base)
+        report = evaluate(candidates, settings, history, key, terminal)
+    report = _completed(report, [candidate.found for candidate in candidates], history, settings)
+    redactor = Redactor([key] if key else [])
+    style = ANSI if terminal.colour else PLAIN
+    print(redactor.redact(render_terminal(report, style)), end="", file=terminal.out, flush=True)
+    unwritten = [
+        problem
+        for name, path in outputs.items()
+        if (problem := _write(path, redactor.redact(RENDERERS[name](report))))
+    ]
+    for problem in unwritten:
+        print(f"error: {problem}", file=terminal.err)
+    return ExitCode.USER_ERROR if unwritten and report.gate.passed else report.gate.exit_code
+
+
+def _config(paths: Sequence[Path], named: Path | None) -> Document | None:
+    if named is not None:
+        return read_document(*read_named(named))
+    root = _root_of(paths)
+    for name in CONFIG_FILES:
+        if (root / name).is_file():
+            return read_document(*read_named(root / name))
+    return None
+
+
+def _root_of(paths: Sequence[Path]) -> Path:
+    repository = Repository.discover(paths[0].absolute()) if paths else None
+    if repository is None:
+        return Path.cwd()
+    with repository:
+        return repository.worktree
+
+
+def _candidates(skills: Sequence[WorkingSkill], settings: Settings) -> tuple[Candidate, ...]:
+    """Every eval file is read before the first trial: a broken one ends the run unspent."""
+    if settings.evals is not None and len(skills) > 1:
+        raise UserError(
+            f"--evals names the cases of one skill, but {len(skills)} were found",
+            hint="run one skill at a time, or drop --evals",
+        )
+    found: list[Candidate] = []
+    errors: list[UserError] = []
+    for working in skills:
+        try:
+            found.append(_candidate(working, settings.evals))
+        except UserErrors as several:
+            errors += several.errors
+        except UserError as error:
+            errors.append(error)
+    if errors:
+        raise UserErrors(tuple(errors))
+    return tuple(found)
+
+
+def _candidate(working: WorkingSkill, evals: str | None) -> Candidate:
+    files, folder = source_files_for(Path(working.location))
+    suite = _named_suite(working, evals) if evals else read_suite(working.skill.name, files, folder)
+    return Candidate(FoundSkill(working, suite), files, folder)
+
+
+def _named_suite(working: WorkingSkill, evals: str) -> Suite | None:
+    path = Path(evals).absolute()
+    files, folder = source_files_for(path if path.is_dir() else path.parent)
+    explicit = folder if path.is_dir() else folder / path.name
+    return read_suite(working.skill.name, files, folder, (explicit,))
+
+
+def _completed(
+    report: Report, skills: Sequence[FoundSkill], history: GitBaselines, settings: Settings
+) -> Report:
+    """Name both ends of the comparison, where there is a repository, and what no bundle holds."""
+    notes = tuple(
+        f"{label}: not in the baseline's bundle: {', '.join(names)}"
+        for label, skill in zip(pipeline.labels(skills), skills, strict=True)
+        if (names := history.left_out.get(skill.working.location))
+    )
+    report = replace(report, notes=(*report.notes, *notes))
+    repository = Repository.discover(Path(skills[0].working.location)) if skills else None
+    if repository is None:
+        return report
+    with repository:
+        head = repository.head()
+        start = find_commit(repository, settings.base) if settings.base else head
+    compared = any(name != NO_SKILL for name in settings.baseline)
+    return replace(
+        report, head=head.hex() if head else None, base=start.hex() if start and compared else None
+    )
+
+
+def _outputs(settings: Settings) -> Mapping[str, Path]:
+    """The reports to write, their folders made: a path that cannot be is found unspent."""
+    named = {
+        "json": settings.json_output,
+        "junit": settings.junit_output,
+        "markdown": settings.markdown_output,
+    }
+    outputs = {name: Path(path) for name, path in named.items() if path is not None}
+    for name, path in outputs.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"--{name}-output: {path.parent}: {error.strerror}") from None
+        if path.is_dir():
+            raise UserError(f"--{name}-output: {path} is a folder", hint="name a file in it")
+    if len(set(outputs.values())) < len(outputs):
+        raise UserError("two reports would be written to the same file")
+    return outputs
+
+
+def _write(path: Path, text: str) -> str:
+    """Write a report; what went wrong, in words, where something did."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        return f"the report {path} could not be written: {error.strerror}"
+    return ""

@@ -11,7 +11,7 @@ from command_line import CommandLine
 from skill_delta.core.documents import read_document
 from skill_delta.errors import ExitCode
 from skill_delta.providers.scripted import read_replies
-from skill_delta.settings import RUNNERS, Settings, settle
+from skill_delta.settings import RUN, RUNNERS, Settings, settle
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ FLAG_ONLY = {"--config"}
 
 
 def flags_of_settings() -> set[str]:
-    return {f"--{name.replace('_', '-')}" for name in Settings.model_fields}
+    return {f"--{name.replace('_', '-')}" for name in RUN.fields}
 
 
 def flags_of_docs() -> set[str]:

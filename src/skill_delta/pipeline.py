@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import Random
 
-from skill_delta.core.gate import Evidence, GatePolicy, decide
+from skill_delta.core.gate import Evidence, GatePolicy, Reason, Verdict, count, decide
 from skill_delta.core.paired import compare
 from skill_delta.core.report import BaselineSource, Environment, Report, SkippedSkill
 from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
@@ -54,7 +54,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What a person asked for. `repetitions` ≥ 1; `at_once` trials run at the same time."""
+    """What a person asked for. `repetitions` ≥ 1; `at_once` trials run at the same time.
+
+    `max_cases` caps the cases over all skills. `objections` speak against a pass from the start.
+    """
 
     baselines: tuple[str, ...] = ()
     repetitions: int = 1
@@ -63,6 +66,8 @@ class RunRequest:
     ceilings: Ceilings = field(default_factory=Ceilings)
     at_once: int = 8
     seed: int = 0
+    max_cases: int | None = None
+    objections: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ class Prepared:
     sources: tuple[BaselineSource, ...]
     skipped: tuple[SkippedSkill, ...]
     notes: tuple[str, ...]
+    objections: tuple[Reason, ...] = ()
 
     @property
     def compared(self) -> Mapping[str, Collection[str]]:
@@ -138,15 +144,17 @@ def prepare(skills: Sequence[FoundSkill], request: RunRequest, ports: Ports) -> 
 
     Raises `UserErrors` for a trajectory that names a tool which no runner of this run would offer.
     """
-    chosen = _choose(skills, request.selection)
-    _refuse_undeclared_tools(chosen, ports.runners)
+    admitted = _choose(skills, request.selection)
+    _refuse_undeclared_tools(admitted, ports.runners)
+    chosen = _capped(admitted, request.max_cases)
     run = [skill for skill in chosen if skill.cases]
     sources = tuple(_resolve(run, request.baselines, ports.baselines))
     return Prepared(
         subjects=tuple(_subject(skill, sources) for skill in run),
         sources=sources,
-        skipped=tuple(_skipped(chosen, request.selection)),
+        skipped=tuple(_skipped(admitted, request.selection)),
         notes=tuple(_notes(chosen)),
+        objections=(*request.objections, *_cut(admitted, chosen, request.max_cases)),
     )
 
 
@@ -175,7 +183,13 @@ async def evaluate(skills: Sequence[FoundSkill], request: RunRequest, ports: Por
         )
         for baseline, skills_of in ready.compared.items()
     )
-    evidence = Evidence(outcomes, deltas, unresolved, _why_empty(ready, request.selection))
+    evidence = Evidence(
+        outcomes,
+        deltas,
+        unresolved,
+        why_empty=_why_empty(ready, request.selection),
+        objections=ready.objections,
+    )
     return Report(
         started_at=started,
         finished_at=ports.now(),
@@ -215,6 +229,26 @@ def _choose(skills: Sequence[FoundSkill], selection: Selection) -> list[_Chosen]
         )
         for label, found in zip(labels(skills), skills, strict=True)
     ]
+
+
+def _capped(chosen: Sequence[_Chosen], max_cases: int | None) -> list[_Chosen]:
+    left = max_cases if max_cases is not None else sum(len(skill.cases) for skill in chosen)
+    capped = []
+    for skill in chosen:
+        capped.append(replace(skill, cases=skill.cases[:left]))
+        left -= len(capped[-1].cases)
+    return capped
+
+
+def _cut(
+    admitted: Sequence[_Chosen], chosen: Sequence[_Chosen], max_cases: int | None
+) -> Iterator[Reason]:
+    """What a cap cut is named, and is no pass."""
+    for whole, rest in zip(admitted, chosen, strict=True):
+        missing = len(whole.cases) - len(rest.cases)
+        if missing:
+            what = f"{count(missing, 'case')} of skill '{whole.label}'"
+            yield Reason(f"{what} not run: max-cases is {max_cases}", Verdict.NOT_MEASURED)
 
 
 def _refuse_undeclared_tools(chosen: Sequence[_Chosen], runners: Mapping[str, Runner]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -133,8 +134,8 @@ class Settings(BaseModel):
     """How often each arm runs each case."""
     min_delta: Mapping[str, Number] = Field(default_factory=dict)
     """The pass-rate delta to reach, for every baseline ("") or by baseline name."""
-    min_pass_rate: Rate = 1.0
-    """The candidate's pass rate to reach, in [0, 1]."""
+    min_pass_rate: Rate | None = 1.0
+    """The candidate's pass rate to reach, in [0, 1]; none where it does not decide."""
     per_skill_min: Mapping[str, Rate] = Field(default_factory=dict)
     """A pass rate to reach per skill name."""
     per_skill: Mapping[str, PerSkill] = Field(default_factory=dict)
@@ -159,6 +160,20 @@ class Settings(BaseModel):
     """What the scripted runner answers, in place of each skill's evals/replies.yaml."""
     seed: int = 0
     """Orders the trials."""
+    new_skills: Literal["none", "skip", "fail"] = "none"
+    """A skill that a pull request adds: compared with none, left out, or refused."""
+    uncovered_skills: Literal["warn", "fail"] = "warn"
+    """A changed skill without eval cases: named, or refused."""
+    max_skills: Annotated[int, Field(ge=1)] | None = None
+    """Evaluate no more changed skills than this."""
+    max_cases: Annotated[int, Field(ge=1)] | None = None
+    """Run no more cases than this, over all skills."""
+    report_dir: str = ".skill-delta"
+    """The one folder that is written, in the workspace."""
+    comment_id: str = "skill-delta"
+    """Tells this comment from those of other runs of the action on the same pull request."""
+    status: Literal["commit"] | None = None
+    """`commit` sets a commit status beside the job's own check."""
 
     @field_validator("runner")
     @classmethod
@@ -211,10 +226,11 @@ class Settings(BaseModel):
         return next(iter((*own, *general)), "")
 
     def bars(self) -> Mapping[str, float]:
-        """The delta to reach per baseline of this run."""
+        """The delta to reach per baseline, where one is."""
         general = self.min_delta.get("")
         bars = {name: self.min_delta.get(name, general) for name in self.baseline}
-        return {name: bar for name, bar in bars.items() if bar is not None}
+        named = {name: bar for name, bar in self.min_delta.items() if name}
+        return {name: bar for name, bar in {**bars, **named}.items() if bar is not None}
 
     def skill_bars(self) -> Mapping[str, float]:
         """The delta to reach per skill that has a bar of its own."""
@@ -227,15 +243,53 @@ class Settings(BaseModel):
         return {**{n: rate for n, rate in own.items() if rate is not None}, **self.per_skill_min}
 
 
-def settle(flags: Mapping[str, JsonValue], config: Document | None) -> Settings:
-    """The run's settings: what a flag says, else the config file, else the default.
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a command takes: its own settings, its own defaults.
 
-    `flags` maps field names to the values given on the command line, and only those. Raises
-    `UserErrors` with the flag, or the file and line, of everything that is wrong.
+    `foreign` are the fields that it does not read. `also_compares_with` names baselines that it
+    may bring in by itself.
+    """
+
+    defaults: Mapping[str, JsonValue] = field(default_factory=dict)
+    foreign: frozenset[str] = frozenset()
+    also_compares_with: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The settings that this command reads."""
+        return tuple(name for name in Settings.model_fields if name not in self.foreign)
+
+
+RUN = Command(
+    foreign=frozenset(
+        {
+            *("new_skills", "uncovered_skills", "max_skills", "max_cases"),
+            *("report_dir", "comment_id", "status"),
+        }
+    )
+)
+"""`run`: the working copy, whatever is asked."""
+
+PULL_REQUEST = Command(
+    defaults={"baseline": ["previous"], "min_delta": 0.0, "min_pass_rate": None, "repeat": 3},
+    foreign=frozenset({"evals", "json_output", "junit_output", "markdown_output"}),
+    also_compares_with=(NO_SKILL,),
+)
+"""`pr` and the action: what a pull request changed. A new skill is compared with none."""
+
+
+def settle(
+    flags: Mapping[str, JsonValue], config: Document | None, command: Command = RUN
+) -> Settings:
+    """The run's settings: what a flag says, else the config file, else the command's default.
+
+    `flags` maps field names to the values given, and only those. Raises `UserErrors` with the
+    flag, or the file and line, of everything that is wrong.
     """
     written = _config_values(config)
-    settings = _checked({**written, **flags}, flags, config)
-    problems = (*_contradictions(settings), *_unread(settings, flags))
+    settings = _checked({**command.defaults, **written, **flags}, flags, config)
+    problems = (*_contradictions(settings, command), *_unread(settings, flags))
     if problems:
         raise UserErrors(problems)
     return settings
@@ -295,7 +349,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _contradictions(settings: Settings) -> Sequence[UserError]:
+def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]:
     problems = []
     if (settings.min_delta or settings.skill_bars()) and not settings.baseline:
         problems.append(
@@ -310,7 +364,9 @@ def _contradictions(settings: Settings) -> Sequence[UserError]:
             hint=f"add --baseline {name}",
         )
         for name in settings.min_delta
-        if settings.baseline and name and name not in settings.baseline
+        if settings.baseline
+        and name
+        and name not in (*settings.baseline, *command.also_compares_with)
     ]
     problems += [
         UserError(

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import Runs, a_report, runs, unresolved
-from skill_delta.core.gate import GatePolicy, GateVerdict, Verdict, percent, points
+from skill_delta.core.gate import (
+    Evidence,
+    GatePolicy,
+    GateVerdict,
+    Reason,
+    Verdict,
+    decide,
+    percent,
+    points,
+)
 from skill_delta.core.skills import Unresolved
 from skill_delta.errors import ExitCode
 
@@ -101,6 +110,21 @@ def test_a_run_that_was_cut_short_is_never_a_pass_nor_a_failure(letters: str) ->
 
     assert found.verdict is Verdict.NOT_MEASURED
     assert "1 trial was not run: the ceiling of $1.00 was reached" in texts(found)
+
+
+def test_what_stood_in_the_way_before_the_run_is_told() -> None:
+    """A cap that cut cases is no pass, and no failure either; another objection is."""
+    ran = runs(candidate="P")
+    capped = Evidence(ran, (), objections=(Reason("max-cases is 1", Verdict.NOT_MEASURED),))
+    refused = Evidence(ran, (), objections=(Reason("new skills are refused"),))
+
+    assert decide(capped, GatePolicy()).verdict is Verdict.NOT_MEASURED
+    assert decide(refused, GatePolicy()).verdict is Verdict.FAIL
+
+
+def test_a_pull_request_may_have_nothing_to_run() -> None:
+    """Then there is nothing to do."""
+    assert decide(Evidence((), ()), GatePolicy(needs_cases=False)).passed
 
 
 def test_a_check_that_was_not_evaluated_is_not_a_pass() -> None:

@@ -35,9 +35,11 @@ EXIT_CODES: Mapping[Verdict, ExitCode] = {
 class GatePolicy:
     """What a run must show. Rates are in [0, 1], deltas in points of rate (0.1 = ten points).
 
-    `min_delta` is per baseline name; `skill_min_delta` per skill, against every baseline.
+    `min_delta` is per baseline name; `skill_min_delta` per skill, against every baseline. Without
+    `needs_cases` a run of no case is nothing to do: a pull request may touch no skill that has one.
     """
 
+    needs_cases: bool = True
     min_pass_rate: float | None = 1.0
     skill_min_pass_rate: Mapping[str, float] = field(default_factory=dict)
     fail_on_error: bool = True
@@ -46,29 +48,36 @@ class GatePolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Why the gate does not pass. `verdict` is FAIL or NOT_MEASURED."""
+
+    text: str
+    verdict: Verdict = Verdict.FAIL
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All that the gate reads.
 
     `why_empty` says why no case ran at all, where none did. `unresolved` holds, per baseline and
-    skill, why there is no such version.
+    skill, why there is no such version. `objections` were known before the first trial.
     """
 
     outcomes: tuple[Outcome, ...]
     deltas: tuple[PairedDelta, ...]
     unresolved: Mapping[str, Mapping[str, Unresolved]] = field(default_factory=dict)
     why_empty: str = "no skills were found"
+    objections: tuple[Reason, ...] = ()
 
     @property
     def candidate(self) -> tuple[Outcome, ...]:
         return tuple(o for o in self.outcomes if o.trial.arm.role is Role.CANDIDATE)
 
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why the gate does not pass. `verdict` is FAIL or NOT_MEASURED."""
-
-    text: str
-    verdict: Verdict = Verdict.FAIL
+    @property
+    def cut_short(self) -> bool:
+        """Whether less was run than was asked for."""
+        not_run = any(isinstance(outcome, NotRun) for outcome in self.outcomes)
+        return not_run or any(o.verdict is Verdict.NOT_MEASURED for o in self.objections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +103,12 @@ class GateRule(Protocol):
 
 
 class SomethingRan:
-    """A gate that verified nothing never passes."""
+    """A gate that verified nothing never passes, unless nothing is what there was to verify."""
 
-    def decide(self, evidence: Evidence, policy: GatePolicy) -> Iterator[Reason]:  # noqa: ARG002
+    def decide(self, evidence: Evidence, policy: GatePolicy) -> Iterator[Reason]:
         if not evidence.candidate:
-            yield Reason(f"no eval case ran: {evidence.why_empty}")
+            if policy.needs_cases:
+                yield Reason(f"no eval case ran: {evidence.why_empty}")
         elif not any(isinstance(outcome, Scored) for outcome in evidence.candidate):
             yield Reason("no trial of the candidate could be measured", Verdict.NOT_MEASURED)
 
@@ -141,6 +151,13 @@ class LostTrials:
         some = any(isinstance(outcome, Scored) for outcome in evidence.candidate)
         if policy.fail_on_error and lost and some:
             yield Reason(f"{count(lost, 'trial')} of the candidate errored")
+
+
+class Objections:
+    """What stood in the way before the first trial, such as a cap that left cases out."""
+
+    def decide(self, evidence: Evidence, policy: GatePolicy) -> Iterator[Reason]:  # noqa: ARG002
+        yield from evidence.objections
 
 
 class WholePlan:
@@ -221,6 +238,7 @@ POINT_RULES: Sequence[GateRule] = (
     SomethingRan(),
     PassRate(),
     LostTrials(),
+    Objections(),
     WholePlan(),
     MinDelta(),
 )
@@ -237,8 +255,7 @@ def decide(evidence: Evidence, policy: GatePolicy) -> GateVerdict:
     reasons = tuple(reason for rule in POINT_RULES for reason in rule.decide(evidence, policy))
     if not reasons:
         return GateVerdict(Verdict.PASS)
-    cut_short = any(isinstance(outcome, NotRun) for outcome in evidence.outcomes)
-    if cut_short or all(reason.verdict is Verdict.NOT_MEASURED for reason in reasons):
+    if evidence.cut_short or all(reason.verdict is Verdict.NOT_MEASURED for reason in reasons):
         return GateVerdict(Verdict.NOT_MEASURED, reasons)
     return GateVerdict(Verdict.FAIL, reasons)
 

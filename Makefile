@@ -33,7 +33,9 @@ clean: ## Remove what the other targets made
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/.runtime: requirements/build.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+		"Python 3.11 or later is needed; name one: make PYTHON=python3.12")'
+	$(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --require-hashes -r requirements/build.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@

@@ -117,7 +117,8 @@ def test_a_config_file_may_hold_settings_that_a_run_does_not_need() -> None:
         ("baseline: [none, none]", "'none' is named twice"),
         ("- repeat", "must be a mapping"),
         ("per-skill:\n  greeting:\n    min-dleta: 0\n", "skill-delta.yml:3"),
-        ("fail-on-error: yes", "should be a valid boolean"),
+        ("fail-on-error: yes", "should be true or false (got yes)"),
+        ("baseline: 1.0", "should be text in quotes, or a list of texts (got 1.0)"),
     ],
 )
 def test_a_config_that_is_wrong_says_where(text: str, complaint: str) -> None:

@@ -17,7 +17,7 @@ from skill_delta.errors import ExitCode, ServiceError, UserError
 app = typer.Typer(
     name="skill-delta",
     help="Measure what an edit to an Agent Skill changes: two arms, a delta, a gate.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -32,11 +32,15 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Keep `run` a subcommand, so that there is room for others."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(ExitCode.USER_ERROR)
 
 
 @app.command()
@@ -140,7 +144,7 @@ def _guarded(arguments: list[str] | None) -> int:
     try:
         code: int | None = app(args=arguments, standalone_mode=False)
     except TyperException as usage:
-        _complain(f"{usage.format_message()}\n  help: skill-delta --help lists every flag")
+        _complain(f"{usage.format_message()}\n  help: skill-delta run --help lists every flag")
         return ExitCode.USER_ERROR
     except UserError as error:
         _complain(str(error))

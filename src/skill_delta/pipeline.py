@@ -19,6 +19,8 @@ from skill_delta.errors import UserErrors
 from skill_delta.execution import Ceilings, run_trials
 from skill_delta.ports import Baselines, Progress, Runner
 
+NO_CASES = "no eval cases in evals/*.yaml, or in *.eval.yaml beside SKILL.md"
+
 
 @dataclass(frozen=True, slots=True)
 class FoundSkill:
@@ -153,7 +155,7 @@ def prepare(skills: Sequence[FoundSkill], request: RunRequest, ports: Ports) -> 
         subjects=tuple(_subject(skill, sources) for skill in run),
         sources=sources,
         skipped=tuple(_skipped(admitted, request.selection)),
-        notes=tuple(_notes(chosen)),
+        notes=(*_notes(chosen), *_same_in_both_arms(run, sources)),
         objections=(*request.objections, *_cut(admitted, chosen, request.max_cases)),
     )
 
@@ -293,7 +295,7 @@ def _skipped(chosen: Sequence[_Chosen], selection: Selection) -> Iterator[Skippe
         if skill.cases:
             continue
         has_cases = skill.found.suite is not None and skill.found.suite.cases
-        reason = f"no case matches {selection}" if has_cases else "no eval cases"
+        reason = f"no case matches {selection}" if has_cases else NO_CASES
         yield SkippedSkill(skill.label, reason)
 
 
@@ -304,11 +306,27 @@ def _notes(chosen: Sequence[_Chosen]) -> Iterator[str]:
             yield from (f"{skill.label}: {note}" for note in skill.found.suite.notes)
 
 
+def _same_in_both_arms(
+    chosen: Sequence[_Chosen], sources: Sequence[BaselineSource]
+) -> Iterator[str]:
+    """A comparison of a skill with itself would otherwise read as "the edit changed nothing"."""
+    candidates = {skill.label: skill.found.working.skill for skill in chosen}
+    for source in sources:
+        version = source.version
+        if isinstance(version, SkillVersion) and version.ships_the_same_as(
+            candidates[source.skill]
+        ):
+            yield (
+                f"{source.skill}: baseline {source.baseline} is the same skill, byte for byte: "
+                "what differs is the model's own variation"
+            )
+
+
 def _why_empty(ready: Prepared, selection: Selection) -> str:
     if not ready.skipped:
-        return "no skills were found"
+        return "no SKILL.md was found"
     reasons = {skipped.reason for skipped in ready.skipped}
     names = ", ".join(skipped.skill for skipped in ready.skipped)
-    if reasons == {"no eval cases"}:
+    if reasons == {NO_CASES}:
         return f"no skill has an eval case ({names})"
     return f"no case matches {selection} ({names})"

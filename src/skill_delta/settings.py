@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, Self
@@ -24,8 +25,10 @@ from skill_delta.core.documents import Document, Path
 from skill_delta.core.trials import NO_SKILL
 from skill_delta.errors import UserError, UserErrors
 
-CONFIG_FILES = (".github/skill-delta.yml", "skill-delta.yml")
-"""Where the config file is looked for, relative to the repository's root; the first wins."""
+CONFIG_FILES = tuple(
+    f"{folder}skill-delta.{ending}" for folder in (".github/", "") for ending in ("yml", "yaml")
+)
+"""Where the config file is looked for, relative to the repository's root."""
 
 MODEL_RUNNERS = ("openai",)
 """Runners that are told which model to ask."""
@@ -335,17 +338,26 @@ def _problem(
     path: Path = tuple(detail["loc"])
     name = str(path[0]) if path else "model"
     field = name.replace("-", "_")
-    message = detail["msg"].replace("Input should", "should")
-    if detail["type"] == "extra_forbidden":
-        message = "there is no such setting"
+    message = _MESSAGES.get(detail["type"], detail["msg"].replace("Input should", "should"))
+    got = f" (got {_shown(detail['input'])})" if path else ""
     if field in flags or config is None or not path:
-        return UserError(f"--{_kebab(field)}: {message} (got {_shown(detail['input'])})")
+        return UserError(f"--{_kebab(field)}: {message}{got}")
     place = config.place((_kebab(field), *path[1:]))
-    return UserError(f"{message} (got {_shown(detail['input'])})", place=place)
+    return UserError(f"{message}{got}", place=place)
+
+
+_MESSAGES = {
+    "extra_forbidden": "there is no such setting",
+    "bool_type": "should be true or false",
+    "string_type": "should be text; put it in quotes",
+    "tuple_type": "should be text in quotes, or a list of texts",
+}
+"""What is wrong in our words, where pydantic's are about Python."""
 
 
 def _shown(value: object) -> str:
-    text = repr(list(value)) if isinstance(value, tuple) else repr(value)
+    parts = value if isinstance(value, list | tuple) else [value]
+    text = ", ".join(str(part) if isinstance(part, str) else json.dumps(part) for part in parts)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 

@@ -70,7 +70,7 @@ def test_zero_cases_never_pass() -> None:
     found = verdict()
 
     assert found.verdict is Verdict.FAIL
-    assert texts(found) == ["no eval case ran: no skills were found"]
+    assert texts(found) == ["no eval case ran: no SKILL.md was found"]
 
 
 def test_a_lost_trial_fails_unless_that_is_turned_off() -> None:

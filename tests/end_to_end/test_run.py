@@ -348,7 +348,7 @@ def test_a_folder_without_skills_never_passes(
     run = skill_delta("run", "docs", *SCRIPTED)
 
     assert run.exit_code == 1
-    assert "no eval case ran: no skills were found" in run.out
+    assert "no eval case ran: no SKILL.md was found" in run.out
 
 
 def test_a_path_that_is_not_there_is_a_user_error(skill_delta: CommandLine) -> None:

@@ -66,7 +66,7 @@ class Evidence:
     outcomes: tuple[Outcome, ...]
     deltas: tuple[PairedDelta, ...]
     unresolved: Mapping[str, Mapping[str, Unresolved]] = field(default_factory=dict)
-    why_empty: str = "no skills were found"
+    why_empty: str = "no SKILL.md was found"
     objections: tuple[Reason, ...] = ()
 
     @property

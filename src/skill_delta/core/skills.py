@@ -12,21 +12,37 @@ MAX_BUNDLE_FILES = 1_000
 MAX_BUNDLE_BYTES = 100 * 1024 * 1024
 """The most bytes one skill ships."""
 
-_WITHHELD = frozenset(
+_EVALS = frozenset({"evals", "evals.json", "replies.yaml"})
+_EVAL_ENDINGS = (".eval.yaml", ".eval.yml", ".eval.json")
+_NEVER_SHIPPED = frozenset(
     {
-        *("evals", "evals.json", "replies.yaml"),  # the answers to the very cases it is given
         *(".git", ".hg", ".svn", "git~1"),  # git~1: what Windows calls .git
         *("node_modules", ".venv", "__pycache__"),
         *(".env", ".npmrc", ".netrc", ".pypirc"),
     }
 )
-_WITHHELD_ENDINGS = (".eval.yaml", ".eval.yml", ".eval.json")
+
+NEVER_SEARCHED = frozenset(
+    {
+        *(".git", ".hg", ".svn", "node_modules", "__pycache__", "site-packages"),
+        *(".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
+    }
+)
+"""Folders in which nobody keeps skills of their own: version control, dependencies and caches."""
 
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 
 
 SKILL_FILENAMES = ("SKILL.md", "skill.md")
 """The names that make a folder a skill, the standard one first."""
+
+
+def is_eval(relative: PurePosixPath) -> bool:
+    """Whether a path in a skill's folder is an eval file, or lies among them.
+
+    They hold the answers to the very cases that the skill is given. At any depth, in any case.
+    """
+    return any(part in _EVALS or part.endswith(_EVAL_ENDINGS) for part in _folded(relative))
 
 
 def withheld(relative: PurePosixPath) -> bool:
@@ -36,13 +52,14 @@ def withheld(relative: PurePosixPath) -> bool:
     hold the expected answers), version control, dependency and cache folders, and files that
     hold secrets; at any depth, in any case.
     """
-    parts = [part.casefold() for part in relative.parts]
-    if parts == ["skill.md"]:
+    parts = _folded(relative)
+    if parts == ["skill.md"] or is_eval(relative):
         return True
-    return any(
-        part in _WITHHELD or part.startswith(".env.") or part.endswith(_WITHHELD_ENDINGS)
-        for part in parts
-    )
+    return any(part in _NEVER_SHIPPED or part.startswith(".env.") for part in parts)
+
+
+def _folded(relative: PurePosixPath) -> list[str]:
+    return [part.casefold() for part in relative.parts]
 
 
 def unportable(relative: PurePosixPath) -> str:
@@ -102,6 +119,14 @@ class SkillVersion:
     def is_empty(self) -> bool:
         """Nothing to tell the model. Runners key on this, so that none needs to know its arm."""
         return not self.description.strip() and not self.instructions.strip()
+
+    def ships_the_same_as(self, other: SkillVersion) -> bool:
+        """Whether a model could not tell the two apart: the same words, the same files."""
+        ours, theirs = (skill.bundle.files if skill.bundle else () for skill in (self, other))
+        return (
+            (self.name, self.description, self.instructions)
+            == (other.name, other.description, other.instructions)
+        ) and set(ours) == set(theirs)
 
     @classmethod
     def none(cls, name: str) -> SkillVersion:

@@ -60,8 +60,8 @@ def evaluate(
     terminal: Terminal,
 ) -> Report:
     """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent."""
-    request = request_of(settings)
     skills = [candidate.found for candidate in candidates]
+    request = request_of(settings, pipeline.labels(skills))
     runners = runners_of(settings, candidates, key)
     if any(runner.costs_money for runner in runners.values()):
         cases = pipeline.chosen_cases(skills, request.selection)
@@ -113,22 +113,27 @@ def _cancelled_by_signals(cancelled: asyncio.Event) -> Iterator[None]:
                 loop.remove_signal_handler(number)
 
 
-def request_of(settings: Settings) -> RunRequest:
-    """What the settings ask of the run."""
+def request_of(settings: Settings, skills: Sequence[str]) -> RunRequest:
+    """What the settings ask of a run of these skills. Bars of other skills are for other runs."""
+
+    def of_these(bars: Mapping[str, float]) -> Mapping[str, float]:
+        return {name: bar for name, bar in bars.items() if name in skills}
+
     return RunRequest(
         baselines=settings.baseline,
         repetitions=settings.repeat,
         selection=Selection(settings.tag, settings.case),
         policy=GatePolicy(
             min_pass_rate=settings.min_pass_rate,
-            skill_min_pass_rate=settings.skill_rates(),
+            skill_min_pass_rate=of_these(settings.skill_rates()),
             fail_on_error=settings.fail_on_error,
             min_delta=settings.bars(),
-            skill_min_delta=settings.skill_bars(),
+            skill_min_delta=of_these(settings.skill_bars()),
         ),
         ceilings=Ceilings(settings.max_cost, settings.max_tokens, settings.max_time),
         at_once=settings.concurrency,
         seed=settings.seed,
+        max_cases=settings.max_cases,
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from skill_delta.history.previous import GitBaselines
 from skill_delta.history.repository import Repository
 from skill_delta.history.revisions import find_commit
 from skill_delta.history.working_copy import find_skills
-from skill_delta.history.working_files import source_files_for
+from skill_delta.history.working_files import shown, source_files_for
 from skill_delta.pipeline import FoundSkill
 from skill_delta.render import RENDERERS
 from skill_delta.render.redaction import Redactor
@@ -44,6 +45,8 @@ def run(
     settings = settle(flags, _config(paths, config_file))
     outputs = _outputs(settings)
     candidates = _candidates(find_skills(paths), settings)
+    if "per_skill_min" in flags:
+        _refuse_unknown_skills(settings.per_skill_min, [c.found for c in candidates])
     with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
         history = GitBaselines(Path(scratch), settings.base)
         report = evaluate(candidates, settings, history, key, terminal)
@@ -65,10 +68,13 @@ def _config(paths: Sequence[Path], named: Path | None) -> Document | None:
     if named is not None:
         return read_document(*read_named(named))
     root = _root_of(paths)
-    for name in CONFIG_FILES:
-        if (root / name).is_file():
-            return read_document(*read_named(root / name))
-    return None
+    found = [root / name for name in CONFIG_FILES if (root / name).is_file()]
+    if len(found) > 1:
+        raise UserError(
+            f"there are several config files: {', '.join(shown(path) for path in found)}",
+            hint="keep one, or name one with --config",
+        )
+    return read_document(*read_named(found[0])) if found else None
 
 
 def _root_of(paths: Sequence[Path]) -> Path:
@@ -77,6 +83,18 @@ def _root_of(paths: Sequence[Path]) -> Path:
         return Path.cwd()
     with repository:
         return repository.worktree
+
+
+def _refuse_unknown_skills(named: Iterable[str], skills: Sequence[FoundSkill]) -> None:
+    """A bar for a skill that this run does not have would be checked by nobody."""
+    known = pipeline.labels(skills)
+    for name in named:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            raise UserError(
+                f"--per-skill-min names the skill '{name}', which was not found",
+                hint=f"did you mean '{close[0]}'?" if close else f"found: {', '.join(known)}",
+            )
 
 
 def _candidates(skills: Sequence[WorkingSkill], settings: Settings) -> tuple[Candidate, ...]:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
+from skill_delta.core.changes import ChangeKind, SkillChange
 from skill_delta.core.checks.base import CheckSpec, Finding
 from skill_delta.core.gate import Evidence, GatePolicy, decide
 from skill_delta.core.paired import compare
@@ -190,24 +191,35 @@ def a_report(
     models: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     skipped: Sequence[SkippedSkill] = (),
+    own: Mapping[str, Sequence[str]] | None = None,
+    changes: Sequence[SkillChange] = (),
 ) -> Report:
     """The report of a whole run, compared and gated by the real thing.
 
     `baselines` are those that were asked for: by default all that have an outcome. `missing` holds,
-    per baseline and skill, why it could not be resolved.
+    per baseline and skill, why it could not be resolved, and `own` the baselines of those skills
+    that are not compared with all of them.
     """
     outcomes = tuple(outcome for case in cases for outcome in case)
     missing = missing or {}
     if baselines is None:
         baselines = list(dict.fromkeys([*_baselines_of(outcomes), *missing]))
-    deltas = tuple(compare(name, outcomes, missing.get(name, {})) for name in baselines)
     skills = list(dict.fromkeys(outcome.trial.skill for outcome in outcomes))
+    of_skill = {skill: (own or {}).get(skill, baselines) for skill in skills}
+    deltas = tuple(
+        compare(
+            name,
+            [each for each in outcomes if name in of_skill[each.trial.skill]],
+            missing.get(name, {}),
+        )
+        for name in baselines
+    )
     runners = list(dict.fromkeys(outcome.trial.runner for outcome in outcomes)) or [RUNNER]
     started = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
     return Report(
         started_at=started,
         finished_at=started + timedelta(seconds=90),
-        subjects=tuple(_subject(skill, outcomes, baselines) for skill in skills),
+        subjects=tuple(_subject(skill, outcomes, of_skill[skill]) for skill in skills),
         outcomes=outcomes,
         deltas=deltas,
         gate=decide(Evidence(outcomes, deltas, missing), policy or GatePolicy()),
@@ -221,12 +233,22 @@ def a_report(
             BaselineSource(skill, name, missing.get(name, {}).get(skill, an_arm(name, skill).skill))
             for name in baselines
             for skill in skills
+            if name in of_skill[skill]
         ),
         skipped=tuple(skipped),
         notes=tuple(notes),
-        base=BASE if baselines else None,
-        head=HEAD if baselines else None,
+        base=BASE if baselines or changes else None,
+        head=HEAD if baselines or changes else None,
+        changes=tuple(changes),
     )
+
+
+def a_change(kind: ChangeKind, skill: str = SKILL, came_from: str = "") -> SkillChange:
+    """What a pull request did to a skill; `came_from` is its folder at the base, where it moved."""
+    folder = PurePosixPath("skills") / skill
+    added = kind is ChangeKind.ADDED
+    before = PurePosixPath(came_from) if came_from else folder
+    return SkillChange(kind, folder, None if added else before)
 
 
 def _baselines_of(outcomes: Sequence[Outcome]) -> list[str]:

@@ -26,3 +26,24 @@ def tags(page: str) -> set[str]:
 def visible(page: str) -> str:
     """The text of a page or a part of it, without what cannot be seen."""
     return html.unescape(re.sub("<[^>]*>", "", page)).replace(BREAK, "")
+
+
+OURS = {
+    "h3", "h4", "p", "ul", "li", "strong", "sub", "blockquote", "details", "summary",
+    "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+"""Every element that our own Markdown makes, but for words of advice and the link to the run."""
+
+OUR_CODE = {"fetch-depth: 0", "version", "evals/", "api-key"}
+
+
+def is_ours_alone(page: str, link: str = "") -> bool:
+    """Every element of the page is one that this package wrote; `link` is where ours leads to."""
+    code = set(re.findall("<code>(.*?)</code>", page))
+    links = set(re.findall("<a[^>]*>", page))
+    return (
+        tags(page) <= OURS | {"code", "a"}
+        and code <= OUR_CODE
+        and links <= {f'<a href="{link}">'}
+        and page.count("<details>") == page.count("</details>") == page.count("<summary>")
+    )

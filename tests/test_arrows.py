@@ -17,6 +17,7 @@ CORE_ORDER = (
     "checks",
     "suite",
     "skills",
+    "changes",
     "skill_text",
     "trials",
     "conversation",

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 from typer.exceptions import TyperException
 
 from skill_delta import __version__
 from skill_delta.errors import ExitCode, ServiceError, UserError
+from skill_delta.wiring.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 app = typer.Typer(
     name="skill-delta",
@@ -22,6 +27,30 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+Several: TypeAlias = list[str] | None
+
+Runner = Annotated[
+    Several, typer.Option(help="What drives the trials: scripted or openai (repeatable) [openai].")
+]
+Model = Annotated[Several, typer.Option(help="The model to ask, or RUNNER=MODEL (repeatable).")]
+BaseUrl = Annotated[str | None, typer.Option(help="Base URL of the chat-completions endpoint.")]
+MinDelta = Annotated[
+    str | None, typer.Option(help="Required pass-rate delta, or BASELINE=DELTA,….")
+]
+PerSkillMin = Annotated[Several, typer.Option(help="SKILL=RATE: one skill's own bar (repeatable).")]
+FailOnError = Annotated[
+    bool | None,
+    typer.Option("--fail-on-error/--no-fail-on-error", help="Lost trials fail the gate [true]."),
+]
+Tag = Annotated[Several, typer.Option(help="Only cases with this tag (repeatable).")]
+Case = Annotated[Several, typer.Option(help="Only cases whose name has this text (repeatable).")]
+Replies = Annotated[str | None, typer.Option(help="What the scripted runner answers.")]
+Concurrency = Annotated[int | None, typer.Option(help="Trials at once [8].")]
+MaxCost = Annotated[float | None, typer.Option(help="Start no trial past this many US dollars.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Start no trial past this many tokens.")]
+MaxTime = Annotated[float | None, typer.Option(help="Start no trial past this many seconds.")]
+Seed = Annotated[int | None, typer.Option(help="Orders the trials [0].")]
 
 
 def _version(wanted: bool) -> None:
@@ -37,7 +66,6 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Keep `run` a subcommand, so that there is room for others."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(ExitCode.USER_ERROR)
@@ -49,89 +77,123 @@ def run(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Skills, or folders of skills.")
     ],
-    runner: Annotated[
-        list[str] | None,
-        typer.Option(help="What drives the trials: scripted or openai (repeatable) [openai]."),
-    ] = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="The model to ask, or RUNNER=MODEL (repeatable).")
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Base URL of the chat-completions endpoint.")
-    ] = None,
+    runner: Runner = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
     baseline: Annotated[
-        list[str] | None,
+        Several,
         typer.Option(help="Compare with none, previous, base or a revision (repeatable)."),
     ] = None,
     base: Annotated[
         str | None, typer.Option(help="Revision that `previous` walks from and `base` reads.")
     ] = None,
     repeat: Annotated[int | None, typer.Option(help="Runs of each case in each arm [1].")] = None,
-    min_delta: Annotated[
-        str | None,
-        typer.Option(help="Required pass-rate delta, or BASELINE=DELTA,… (needs --baseline)."),
-    ] = None,
+    min_delta: MinDelta = None,
     min_pass_rate: Annotated[
         float | None, typer.Option(help="Required pass rate of the candidate [1.0].")
     ] = None,
-    per_skill_min: Annotated[
-        list[str] | None, typer.Option(help="SKILL=RATE: one skill's own bar (repeatable).")
-    ] = None,
-    fail_on_error: Annotated[
-        bool | None,
-        typer.Option("--fail-on-error/--no-fail-on-error", help="Lost trials fail the gate [yes]."),
-    ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(help="Only cases with this tag (repeatable).")
-    ] = None,
-    case: Annotated[
-        list[str] | None, typer.Option(help="Only cases whose name has this text (repeatable).")
-    ] = None,
+    per_skill_min: PerSkillMin = None,
+    fail_on_error: FailOnError = None,
+    tag: Tag = None,
+    case: Case = None,
     evals: Annotated[
         str | None, typer.Option(help="Eval file or folder, in place of the skills' own.")
     ] = None,
-    replies: Annotated[str | None, typer.Option(help="What the scripted runner answers.")] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Trials at once [8].")] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(help="Start no trial past this many US dollars.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="Start no trial past this many tokens.")
-    ] = None,
-    max_time: Annotated[
-        float | None, typer.Option(help="Start no trial past this many seconds.")
-    ] = None,
+    replies: Replies = None,
+    concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_time: MaxTime = None,
     json_output: Annotated[str | None, typer.Option(help="Write the JSON report here.")] = None,
     junit_output: Annotated[str | None, typer.Option(help="Write a JUnit report here.")] = None,
     markdown_output: Annotated[
         str | None, typer.Option(help="Write a Markdown report here.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Orders the trials [0].")] = None,
+    seed: Seed = None,
     config: Annotated[
         Path | None, typer.Option(help="Config file [.github/skill-delta.yml].")
     ] = None,
 ) -> None:
     """Run the skills' eval cases, with a baseline where one is named, and gate on the result."""
-    from skill_delta.wiring.assembly import Terminal  # noqa: PLC0415 - `--help` needs none of it
-    from skill_delta.wiring.run import run as run_skills  # noqa: PLC0415
+    from skill_delta.wiring import run as running  # noqa: PLC0415 - `--help` needs none of it
 
-    flags = {
+    flags = _given(context, without=("paths", "config"))
+    raise typer.Exit(running.run(paths, flags, config, _key(), _terminal()))
+
+
+@app.command()
+def pr(
+    context: typer.Context,
+    base: Annotated[
+        str | None, typer.Option(help="The base [where HEAD left the default branch].")
+    ] = None,
+    head: Annotated[str | None, typer.Option(help="What to measure, a commit [HEAD].")] = None,
+    runner: Runner = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    baseline: Annotated[
+        Several,
+        typer.Option(help="Compare with previous, base, none or a revision [previous]."),
+    ] = None,
+    repeat: Annotated[int | None, typer.Option(help="Runs of each case in each arm [3].")] = None,
+    min_delta: MinDelta = None,
+    min_pass_rate: Annotated[
+        float | None, typer.Option(help="Required pass rate of the candidate [none].")
+    ] = None,
+    per_skill_min: PerSkillMin = None,
+    fail_on_error: FailOnError = None,
+    tag: Tag = None,
+    case: Case = None,
+    skills: Annotated[
+        Several, typer.Option(help="Only changes in these folders (repeatable).")
+    ] = None,
+    new_skills: Annotated[
+        str | None, typer.Option(help="none, skip or fail for a skill that is new [none].")
+    ] = None,
+    uncovered_skills: Annotated[
+        str | None, typer.Option(help="warn or fail for one without cases [warn].")
+    ] = None,
+    max_skills: Annotated[int | None, typer.Option(help="Evaluate no more skills.")] = None,
+    max_cases: Annotated[int | None, typer.Option(help="Run no more cases.")] = None,
+    on_unmeasured: Annotated[
+        str | None, typer.Option(help="fail or pass where nothing could be measured [fail].")
+    ] = None,
+    replies: Replies = None,
+    concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_time: MaxTime = None,
+    report_dir: Annotated[
+        str | None, typer.Option(help="Write all reports into this folder.")
+    ] = None,
+    seed: Seed = None,
+    config: Annotated[
+        str | None, typer.Option(help="Config file at the base commit [.github/skill-delta.yml].")
+    ] = None,
+) -> None:
+    """Check what a branch changes, as the action does, and print the comment it would post."""
+    from skill_delta.wiring import local_check  # noqa: PLC0415 - `--help` needs none of it
+
+    flags = _given(context, without=("base", "head", "config"))
+    raise typer.Exit(local_check.check_here(flags, base, head, config, _key(), _terminal()))
+
+
+def _given(context: typer.Context, without: tuple[str, ...]) -> Mapping[str, JsonValue]:
+    """The flags on the command line, by field name."""
+    return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in context.params.items()
-        if name not in {"paths", "config"} and value not in (None, (), [])
+        if name not in without and value not in (None, (), [])
     }
-    terminal = Terminal(
-        out=sys.stdout, err=sys.stderr, colour=_wants_colour(), watched=sys.stderr.isatty()
-    )
-    key = _first_set("SKILL_DELTA_API_KEY", "OPENAI_API_KEY")
-    raise typer.Exit(run_skills(paths, flags, config, key, terminal))
 
 
-def _wants_colour() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+def _terminal() -> Terminal:
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return Terminal(sys.stdout, sys.stderr, colour=colour, watched=sys.stderr.isatty())
 
 
-def _first_set(*names: str) -> str | None:
+def _key() -> str | None:
+    names = ("SKILL_DELTA_API_KEY", "OPENAI_API_KEY")
     return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
 
 
@@ -144,7 +206,7 @@ def _guarded(arguments: list[str] | None) -> int:
     try:
         code: int | None = app(args=arguments, standalone_mode=False)
     except TyperException as usage:
-        _complain(f"{usage.format_message()}\n  help: skill-delta run --help lists every flag")
+        _complain(f"{usage.format_message()}\n  help: add --help to see every flag")
         return ExitCode.USER_ERROR
     except UserError as error:
         _complain(str(error))

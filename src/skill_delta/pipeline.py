@@ -183,7 +183,7 @@ async def evaluate(skills: Sequence[FoundSkill], request: RunRequest, ports: Por
             [outcome for outcome in outcomes if outcome.trial.skill in skills_of],
             unresolved.get(baseline, {}),
         )
-        for baseline, skills_of in ready.compared.items()
+        for baseline, skills_of in (ready.compared or _compared_with_nothing(request)).items()
     )
     evidence = Evidence(
         outcomes,
@@ -209,6 +209,11 @@ async def evaluate(skills: Sequence[FoundSkill], request: RunRequest, ports: Por
         skipped=ready.skipped,
         notes=ready.notes,
     )
+
+
+def _compared_with_nothing(request: RunRequest) -> Mapping[str, Collection[str]]:
+    """Where no case ran: a run that was to be compared has a comparison that says so."""
+    return dict.fromkeys(request.baselines, ()) if request.policy.needs_cases else {}
 
 
 def labels(skills: Sequence[FoundSkill]) -> tuple[str, ...]:

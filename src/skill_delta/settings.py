@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -167,16 +167,16 @@ class Settings(BaseModel):
     """A skill that a pull request adds: compared with none, left out, or refused."""
     uncovered_skills: Literal["warn", "fail"] = "warn"
     """A changed skill without eval cases: named, or refused."""
+    skills: Texts = ()
+    """Only changes of skills in these folders of the repository."""
+    on_unmeasured: Literal["fail", "pass"] = "fail"
+    """Whether the check fails where nothing could be measured."""
     max_skills: Annotated[int, Field(ge=1)] | None = None
     """Evaluate no more changed skills than this."""
     max_cases: Annotated[int, Field(ge=1)] | None = None
     """Run no more cases than this, over all skills."""
-    report_dir: str = ".skill-delta"
-    """The one folder that is written, in the workspace."""
-    comment_id: str = "skill-delta"
-    """Tells this comment from those of other runs of the action on the same pull request."""
-    status: Literal["commit"] | None = None
-    """`commit` sets a commit status beside the job's own check."""
+    report_dir: str | None = None
+    """The folder that all reports are written into, and nothing else is."""
 
     @field_validator("runner")
     @classmethod
@@ -267,19 +267,37 @@ class Command:
 RUN = Command(
     foreign=frozenset(
         {
-            *("new_skills", "uncovered_skills", "max_skills", "max_cases"),
-            *("report_dir", "comment_id", "status"),
+            *("new_skills", "uncovered_skills", "max_skills", "max_cases", "skills"),
+            "on_unmeasured",
+            "report_dir",
         }
     )
 )
 """`run`: the working copy, whatever is asked."""
 
+_OF_A_PULL_REQUEST: Mapping[str, JsonValue] = {
+    "baseline": ["previous"],
+    "min_delta": 0.0,
+    "min_pass_rate": None,
+    "repeat": 3,
+}
+_SINGLE_FILES = frozenset({"evals", "json_output", "junit_output", "markdown_output"})
+
 PULL_REQUEST = Command(
-    defaults={"baseline": ["previous"], "min_delta": 0.0, "min_pass_rate": None, "repeat": 3},
-    foreign=frozenset({"evals", "json_output", "junit_output", "markdown_output"}),
+    defaults=_OF_A_PULL_REQUEST,
+    foreign=_SINGLE_FILES,
     also_compares_with=(NO_SKILL,),
 )
-"""`pr` and the action: what a pull request changed. A new skill is compared with none."""
+"""`pr`: what a pull request changed, on this machine. A new skill is compared with none."""
+
+ACTION = Command(
+    defaults={**_OF_A_PULL_REQUEST, "report_dir": ".skill-delta"},
+    foreign=_SINGLE_FILES,
+    also_compares_with=(NO_SKILL,),
+)
+"""The action: the same, and told to GitHub."""
+
+COMMANDS: Mapping[str, Command] = {"run": RUN, "pr": PULL_REQUEST, "action": ACTION}
 
 
 def settle(
@@ -296,6 +314,58 @@ def settle(
     if problems:
         raise UserErrors(problems)
     return settings
+
+
+def from_texts(texts: Mapping[str, str]) -> Mapping[str, JsonValue]:
+    """Settings by field name, as the action's inputs give them: always as text, lists one a line.
+
+    A blank text is an absent one, and what is no setting is left out. Raises `UserErrors`.
+    """
+    values: dict[str, JsonValue] = {}
+    problems = []
+    for name in Settings.model_fields:
+        text = texts.get(name, "").strip()
+        if text:
+            try:
+                values[name] = _typed(name, text)
+            except ValueError as error:
+                problems.append(UserError(f"input '{_kebab(name)}': {error} (got {_shown(text)})"))
+    if problems:
+        raise UserErrors(tuple(problems))
+    return values
+
+
+def _typed(name: str, text: str) -> JsonValue:
+    kinds = _kinds(Settings.model_fields[name].annotation)
+    if tuple in kinds or name == "per_skill_min":
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    if bool in kinds:
+        return _boolean(text)
+    if int in kinds:
+        return _number(int, text, "a whole number")
+    if float in kinds and Mapping not in kinds:
+        return _number(float, text, "a number")
+    return text
+
+
+def _kinds(annotation: object) -> set[object]:
+    """The types that an annotation is made of."""
+    origin = get_origin(annotation)
+    parts = {kind for part in get_args(annotation) for kind in _kinds(part)}
+    return parts | {annotation if origin is None else origin}
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in {"true", "false"}:
+        raise ValueError("should be true or false")
+    return text.lower() == "true"
+
+
+def _number(kind: type[int | float], text: str, wanted: str) -> int | float:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"should be {wanted}") from None
 
 
 def _config_values(config: Document | None) -> Mapping[str, JsonValue]:

@@ -82,8 +82,8 @@ def test_what_the_documentation_shows_can_be_run(block: str) -> None:
 
 
 def examples() -> list[Path]:
-    found = (ROOT / "examples").rglob("*.yaml") if (ROOT / "examples").is_dir() else iter(())
-    return sorted(path for path in found if path.name.endswith(".eval.yaml"))
+    found = (ROOT / "examples").glob("*/evals/*.yaml")
+    return sorted(path for path in found if path.name != "replies.yaml")
 
 
 @pytest.mark.parametrize("path", examples(), ids=lambda path: path.name)

@@ -146,7 +146,6 @@ def test_what_means_nothing_is_as_if_left_out() -> None:
         ),
         ("trajectory: {call_args: [{tool: a}]}", "exactly one of contains and equals"),
         ("trajectory: {call_args: [{tool: a, contains: {}}]}", "an empty contains holds for every"),
-        ("budget: {max_tokens: '500'}", "write it without quotes"),
         ("budget: {max_tokens: -1}", "is less than 0"),
         ("budget: {max_cost: 1}", '"max_cost" here\n  help: it can be: max_tokens, max_cost_usd'),
     ],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from hashlib import sha1
+from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_repositories import GitRepository, skill
-from random_histories import RandomCommit, fast_import, random_histories
+from random_histories import Habits, RandomCommit, Tree, fast_import, random_histories
 from skill_delta.core.documents import decode
 from skill_delta.core.skill_text import parse_skill
 from skill_delta.core.skills import Unresolved
@@ -27,7 +28,7 @@ CONTENTS = (
     skill("one").replace("\n", "\r\n"),
     "---\nversion: 1.20\n---\nnot a skill",
 )
-SKILL_PATHS = ("a/SKILL.md", "b/SKILL.md", "a/b/SKILL.md", "SKILL.md")
+SKILL_PATHS = ("a/SKILL.md", "b/SKILL.md", "a/b/SKILL.md", "SKILL.md", "a/old.md")
 
 BY_BLOB = {
     sha1(b"blob %d\0" % len(text.encode()) + text.encode()).hexdigest(): text for text in CONTENTS
@@ -44,7 +45,7 @@ def candidate(path: str, text: str, version: str | None) -> Candidate:
 
 
 def found_in(repository: GitRepository, start: str, *candidates: Candidate) -> list[str | None]:
-    """What the resolver finds for each candidate, as `commit:path`."""
+    """What the resolver finds for each candidate, as `commit:folder`."""
     store = Repository.discover(repository.folder)
     assert store is not None
     with store:
@@ -55,7 +56,7 @@ def found_in(repository: GitRepository, start: str, *candidates: Candidate) -> l
 def _told(answer: PastSkill | Unresolved) -> str | None:
     if isinstance(answer, Unresolved):
         return None
-    return f"{answer.skill.commit}:{answer.skill.folder / 'SKILL.md'}"
+    return f"{answer.skill.commit}:{answer.skill.folder}"
 
 
 # ---------------------------------------------------------------- the slow reference
@@ -68,7 +69,7 @@ def by_hand(repository: GitRepository, start: str, wanted: Candidate) -> str | N
         for commit in repository.log(path, revision, limit=left):
             left -= 1
             if _is_earlier(_text_at(repository, commit, path), wanted):
-                return f"{commit}:{path}"
+                return f"{commit}:{PurePosixPath(path).parent}"
             if (source := _moved_from(repository, commit, path)) is not None:
                 revision, path = f"{commit}^", source
                 break
@@ -108,24 +109,32 @@ def _moved_from(repository: GitRepository, commit: str, path: str) -> str | None
 
 # ---------------------------------------------------------------- the property
 
-candidates = st.lists(
-    st.builds(
-        candidate,
-        st.sampled_from(SKILL_PATHS),
-        st.sampled_from([decode(text.encode(), "SKILL.md") for text in CONTENTS]),
-        st.sampled_from([None, "1.0", "2.0", "3.0"]),
-    ),
-    min_size=1,
-    max_size=4,
+mostly_moves = random_histories(
+    Habits(CONTENTS, "weeemmmcd", parents=(1, 1, 1, 1, 2), reach=2, paths=SKILL_PATHS),
+    least=5,
+    most=20,
 )
+texts = st.sampled_from(CONTENTS)
+versions = st.sampled_from([None, None, None, "1.0", "2.0"])
+
+
+@st.composite
+def candidates(draw: st.DrawFn, tree: Tree) -> list[Candidate]:
+    """Mostly each skill as the last commit has it, which only an older text precedes."""
+    wanted = []
+    for path in [path for path in tree if path in SKILL_PATHS] or SKILL_PATHS:
+        committed = tree[path][1] if path in tree and draw(st.integers(0, 3)) else draw(texts)
+        wanted.append(candidate(path, decode(committed.encode(), path), draw(versions)))
+    return wanted
 
 
 @settings(max_examples=100, deadline=None)
-@given(random_histories(CONTENTS, actions="eemmmmcd"), candidates)
+@given(mostly_moves, st.data())
 def test_the_previous_version_is_the_one_found_by_hand(
-    shared: GitRepository, history: tuple[RandomCommit, ...], wanted: list[Candidate]
+    shared: GitRepository, history: list[RandomCommit], data: st.DataObject
 ) -> None:
     """Whatever was merged, moved, copied, edited on the way, reverted or broken."""
     *_, head = fast_import(shared, history)
+    wanted = data.draw(candidates(history[-1].tree))
 
     assert found_in(shared, head, *wanted) == [by_hand(shared, head, one) for one in wanted]

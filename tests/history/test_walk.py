@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_repositories import GitRepository
-from random_histories import PATHS, RandomCommit, fast_import, random_histories
+from random_histories import PATHS, Habits, RandomCommit, fast_import, random_histories
 from skill_delta.history.repository import Repository
 from skill_delta.history.walk import Touch, Walk
 
@@ -39,9 +39,9 @@ def walked(repository: GitRepository, trails: Trails) -> list[list[str]]:
 
 
 @settings(max_examples=120, deadline=None)
-@given(random_histories())
+@given(random_histories(Habits()))
 def test_every_list_is_the_one_that_git_prints(
-    shared: GitRepository, history: tuple[RandomCommit, ...]
+    shared: GitRepository, history: list[RandomCommit]
 ) -> None:
     """Merges, reverts, files that become folders, equal and skewed clocks: all paths at once."""
     *_, head = fast_import(shared, history)
@@ -51,9 +51,9 @@ def test_every_list_is_the_one_that_git_prints(
 
 
 @settings(max_examples=30, deadline=None)
-@given(random_histories(), st.data())
+@given(random_histories(Habits()), st.data())
 def test_trails_may_start_anywhere(
-    shared: GitRepository, history: tuple[RandomCommit, ...], data: st.DataObject
+    shared: GitRepository, history: list[RandomCommit], data: st.DataObject
 ) -> None:
     """Trails of one walk that start at different commits do not disturb each other."""
     commits = st.sampled_from(fast_import(shared, history))

@@ -134,7 +134,12 @@ class PassRate:
         rate = pass_rate(own)
         if not own:
             yield Reason(f"skill '{skill}' must pass {percent(bar)}, but none of its cases ran")
-        elif rate is not None and rate < bar:
+        elif rate is None:
+            yield Reason(
+                f"skill '{skill}' must pass {percent(bar)}, but none of its trials was measured",
+                Verdict.NOT_MEASURED,
+            )
+        elif rate < bar:
             yield Reason(
                 f"skill '{skill}': pass rate {percent(rate)} is below its required {percent(bar)}"
             )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from skill_delta.core.changes import SkillChange
 from skill_delta.core.gate import GateVerdict
 from skill_delta.core.paired import PairedDelta
 from skill_delta.core.scores import Spend, pass_rate, total_spend
@@ -76,7 +77,8 @@ class Report:
     """One run. `base` and `head` are full commit ids, None where there is no repository.
 
     `deltas` is in the order of the baselines asked for; empty where none was. `notes` are for the
-    reader and never decide.
+    reader and never decide. `changes` are what a pull request did, removed skills and skills that
+    were not evaluated included; empty where there is no pull request.
     """
 
     started_at: datetime
@@ -91,6 +93,7 @@ class Report:
     notes: tuple[str, ...] = ()
     base: str | None = None
     head: str | None = None
+    changes: tuple[SkillChange, ...] = ()
 
     @property
     def candidate(self) -> tuple[Outcome, ...]:

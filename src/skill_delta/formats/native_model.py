@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, StringConstraints, Tag
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    Tag,
+)
+from pydantic_core import PydanticKnownError
 
 from skill_delta.core.checks import AnyAssertion
 from skill_delta.core.checks.tools import CallArgs
@@ -83,13 +93,26 @@ AnyTool: TypeAlias = Annotated[
 ]
 
 
+def _not_a_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticKnownError("int_type")
+    return value
+
+
+# Limits are read as skill-lens reads them: `'3'` and `100.0` are whole numbers too.
+Whole = Annotated[int, Field(ge=0, strict=False), BeforeValidator(_not_a_boolean)]
+Amount = Annotated[
+    float, Field(ge=0, allow_inf_nan=False, strict=False), BeforeValidator(_not_a_boolean)
+]
+
+
 class TrajectoryShape(Shape):
     """Which tools the model should call, and how."""
 
     called: list[NotBlank] = Field(default_factory=list)
     forbidden: list[NotBlank] = Field(default_factory=list)
     order: list[NotBlank] = Field(default_factory=list)
-    max_calls: Annotated[int, Field(ge=0)] | None = None
+    max_calls: Whole | None = None
     skill_triggered: bool | None = None
     call_args: list[CallArgs] = Field(default_factory=list)
 
@@ -97,9 +120,9 @@ class TrajectoryShape(Shape):
 class BudgetShape(Shape):
     """What a trial may cost."""
 
-    max_tokens: Annotated[int, Field(ge=0)] | None = None
-    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    max_latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    max_tokens: Whole | None = None
+    max_cost_usd: Amount | None = None
+    max_latency_ms: Amount | None = None
 
 
 class CaseShape(Shape):

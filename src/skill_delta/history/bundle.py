@@ -23,6 +23,9 @@ from skill_delta.core.skills import (
 )
 from skill_delta.history.repository import BLOB, Entry, Repository, Unreadable
 
+_MOST_FOLDERS = 10_000
+"""A tree that repeats itself is small, and has no end."""
+
 _WRITE_ONCE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -48,6 +51,7 @@ class _Extraction:
     deadline: float
     left_out: list[str] = field(default_factory=list)
     size: int = 0
+    folders: int = 0
 
     def files(self, tree: bytes) -> Iterator[tuple[PurePosixPath, Entry]]:
         """The regular files that are shipped, by path; what is left out is noted."""
@@ -63,6 +67,7 @@ class _Extraction:
                 if withheld(path):
                     continue
                 if entry.is_tree:
+                    self._count_folder()
                     pending.append((path, entry.oid))
                 elif reason := _left_out(path, entry):
                     self.left_out.append(f"{_shown(path)} ({reason})")
@@ -82,6 +87,11 @@ class _Extraction:
         with os.fdopen(os.open(target, _WRITE_ONCE, 0o755 if executable else 0o644), "wb") as file:
             file.write(content)
         return BundleFile(path, len(content), sha256(content).hexdigest())
+
+    def _count_folder(self) -> None:
+        self.folders += 1
+        if self.folders > _MOST_FOLDERS:
+            raise BundleError(f"it has more than {_MOST_FOLDERS:,} folders")
 
     def check_time(self) -> None:
         if time.monotonic() > self.deadline:
@@ -136,7 +146,7 @@ def _new_folder(scratch: Path) -> Iterator[Path]:
 
 def _component(name: bytes) -> str:
     """One step of a path. Raises `BundleError` where it would lead out of the folder."""
-    if name in {b"", b".", b".."} or b"/" in name:
+    if name in {b".", b".."} or b"/" in name:
         raise BundleError(f"the name {_shown_bytes(name)!r} leads out of the skill's folder")
     return name.decode("utf-8", "surrogateescape")
 

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from skill_delta.history.repository import Entry, Repository
+from skill_delta.history.repository import Entry, Repository, Unreadable
+from skill_delta.history.tree_changes import NotComparable, tree_changes
 
 _ALTERNATIVES = 100
 """How many deleted files of the same content git looks at for one added file."""
@@ -21,33 +22,18 @@ class FileChanges:
 
 
 def file_changes(repository: Repository, before: bytes, after: bytes) -> FileChanges:
-    """Compare two trees file by file, links and submodules included. Raises `Unreadable`."""
-    added: dict[bytes, Entry] = {}
-    deleted: dict[bytes, Entry] = {}
-    pending: list[tuple[bytes, bytes | None, bytes | None]] = [(b"", before, after)]
-    while pending:
-        folder, old_tree, new_tree = pending.pop()
-        old = dict(repository.entries(old_tree)) if old_tree else {}
-        new = dict(repository.entries(new_tree)) if new_tree else {}
-        for name in {name for name, _ in old.items() ^ new.items()}:
-            path = folder + name
-            trees = _tree(old.get(name)), _tree(new.get(name))
-            if trees != (None, None):
-                pending.append((path + b"/", *trees))
-            was, now = _file(old.get(name)), _file(new.get(name))
-            if was and not now:
-                deleted[path] = was
-            if now and not was:
-                added[path] = now
-    return FileChanges(added, deleted)
+    """Compare two trees file by file, links and submodules included.
 
-
-def _tree(entry: Entry | None) -> bytes | None:
-    return entry.oid if entry is not None and entry.is_tree else None
-
-
-def _file(entry: Entry | None) -> Entry | None:
-    return None if entry is None or entry.is_tree else entry
+    Raises `Unreadable`, also where more differs than is sensible to look at.
+    """
+    try:
+        changes = tree_changes(repository, before, after)
+    except NotComparable as error:
+        raise Unreadable(error.problem) from None
+    return FileChanges(
+        added={one.path: one.after for one in changes if one.after and not one.before},
+        deleted={one.path: one.before for one in changes if one.before and not one.after},
+    )
 
 
 def exact_moves(changes: FileChanges) -> Mapping[bytes, bytes]:

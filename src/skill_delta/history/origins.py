@@ -9,7 +9,7 @@ from skill_delta.history.repository import Repository
 from skill_delta.history.versions import short, shown
 
 _COPY_SEARCH = 50_000
-"""How many trees are looked at in one run to say where files were copied from."""
+"""How many folders are looked at in one run to say where files were copied from."""
 
 
 class Origins:
@@ -85,11 +85,11 @@ class _Copies:
         """A path with this content, while there is anything left of the run's budget."""
         pending = [(b"", tree)]
         while pending and self._left > 0:
-            self._left -= 1
             folder, current = pending.pop()
             self._read(current)
             if (name := self._files[current].get(content)) is not None:
                 return folder + name
+            self._left -= 1 + len(self._folders[current])
             pending += [(folder + name + b"/", oid) for name, oid in self._folders[current]]
         return None
 

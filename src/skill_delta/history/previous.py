@@ -156,6 +156,8 @@ class GitBaselines:
     # ------------------------------------------------------------ the bundle
 
     def _with_bundle(self, repository: Repository, one: _Asked, past: PastSkill) -> Answer:
+        if past.tree is None:
+            return past.skill
         try:
             bundle, left_out = extract_bundle(repository, past.tree, self._scratch, self._limits)
         except BundleError as error:
@@ -214,7 +216,7 @@ def _unreadable(skill: WorkingSkill) -> Unresolved | None:
     except UserError as error:
         return Unresolved(
             UnresolvedReason.WORKING_COPY_UNREADABLE,
-            f"the working copy cannot be read: {error.place}: {error.problem}",
+            f"the working copy's SKILL.md cannot be read: {error.place}: {error.problem}",
         )
     return None
 

@@ -6,6 +6,8 @@ import os
 import re
 import struct
 import zlib
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -172,16 +174,21 @@ class Repository:
 
     def commit(self, oid: bytes) -> Commit:
         """A commit. Raises `Unreadable`."""
+        commit = self.recorded_commit(oid)
+        parents = self._grafts.get(oid)
+        return commit if parents is None else commit._replace(parents=parents)
+
+    def recorded_commit(self, oid: bytes) -> Commit:
+        """A commit with the parents it names, also where this clone does not have them.
+
+        Raises `Unreadable`.
+        """
         found = _COMMIT.match(self.read(oid, COMMIT))
         if found is None:
             raise Unreadable(f"commit {oid.hex()[:8]} is damaged")
         try:
             tree = bytes.fromhex(found[1].decode())
-            parents = self._grafts.get(oid)
-            if parents is None:
-                parents = tuple(
-                    bytes.fromhex(line[7:].decode()) for line in found[2].split(b"\n")[:-1]
-                )
+            parents = tuple(bytes.fromhex(line[7:].decode()) for line in found[2].split(b"\n")[:-1])
         except ValueError:
             raise Unreadable(f"commit {oid.hex()[:8]} is damaged") from None
         return Commit(tree, parents, int(found[3] or 0))
@@ -201,13 +208,14 @@ class Repository:
         for name in path.split(b"/") if path else ():
             if not entry.is_tree:
                 return None
-            found = self._folder(entry.oid).get(name)
+            found = self.folder(entry.oid).get(name)
             if found is None:
                 return None
             entry = found
         return entry
 
-    def _folder(self, tree: bytes) -> dict[bytes, Entry]:
+    def folder(self, tree: bytes) -> Mapping[bytes, Entry]:
+        """A tree by its names. Raises `Unreadable`."""
         if tree not in self._folders_read:
             if len(self._folders_read) >= _REMEMBERED_FOLDERS:
                 self._folders_read.clear()
@@ -268,10 +276,15 @@ class Repository:
                 return True
         except Unreadable:
             pass
+        return path in self._indexed
+
+    @cached_property
+    def _indexed(self) -> frozenset[bytes]:
+        """The paths of the index; none where it is missing or cannot be read."""
         try:
-            return path in Index(self._folders.git / "index", object_format=self._format)
+            return frozenset(Index(self._folders.git / "index", object_format=self._format))
         except (*_DAMAGE, UnsupportedIndexFormat):
-            return False
+            return frozenset()
 
     def _listed_in(self, name: str) -> dict[bytes, tuple[bytes, ...]]:
         """The commits a file of the git folder lists, each with the parents written after it."""

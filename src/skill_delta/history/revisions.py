@@ -46,11 +46,12 @@ def find_commit(repository: Repository, revision: str) -> bytes:
 
     Raises `UnknownRevision`.
     """
-    parts = _STEPS.fullmatch("HEAD" if revision == "@" else revision)
+    parts = _STEPS.fullmatch(revision)
     if parts is None:
         raise UnknownRevision(revision)
+    name = "HEAD" if parts["base"] == "@" else parts["base"]
     try:
-        named = _named(repository, parts["base"], revision)
+        named = _named(repository, name, revision)
         return _walked(repository, _peeled(repository, named, revision), parts["steps"], revision)
     except Unreadable as error:
         raise UnknownRevision(revision, str(error)) from None

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from skill_delta.core.documents import decode
 from skill_delta.core.skill_text import parse_skill
-from skill_delta.core.skills import SkillVersion
+from skill_delta.core.skills import SKILL_FILENAMES, SkillVersion
 from skill_delta.errors import UserError
 from skill_delta.history.repository import BLOB, Repository
 
@@ -17,12 +17,13 @@ class PastSkill:
     """A SKILL.md read from a commit, without its bundle.
 
     `text` is what the parser saw: without a byte-order mark, line ends as `\\n`. `tree` is the
-    skill's folder at that commit.
+    skill's folder at that commit, None where the file was not yet called SKILL.md: what lay beside
+    it then was not shipped with it.
     """
 
     skill: SkillVersion
     text: str
-    tree: bytes
+    tree: bytes | None
 
 
 class NotASkillError(Exception):
@@ -51,7 +52,8 @@ def skill_at(repository: Repository, commit: bytes, path: bytes, root_name: str)
         parsed = parse_skill(raw, file=shown(path), folder_name=place.name or root_name)
     except UserError as error:
         raise NotASkillError(f"{error.place}: {error.problem}") from None
-    return PastSkill(replace(parsed.skill, folder=place, commit=commit.hex()), text, tree.oid)
+    skill = replace(parsed.skill, folder=place, commit=commit.hex())
+    return PastSkill(skill, text, tree.oid if shown(name) in SKILL_FILENAMES else None)
 
 
 def shown(path: bytes) -> str:

@@ -8,20 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skill_delta.core.skill_text import parse_skill
-from skill_delta.core.skills import SKILL_FILENAMES, WorkingSkill
+from skill_delta.core.skills import NEVER_SEARCHED, SKILL_FILENAMES, WorkingSkill
 from skill_delta.errors import Place, UserError, UserErrors
 from skill_delta.history.layout import find_git
 from skill_delta.history.working_bundle import BundleRefusedError, working_bundle
 from skill_delta.history.working_files import WorkingFiles, shown, source_files_for
 
 __all__ = ["WorkingFiles", "find_skills", "source_files_for"]
-
-_NEVER_SEARCHED = frozenset(
-    {
-        *(".git", ".hg", ".svn", "node_modules", "__pycache__", "site-packages"),
-        *(".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
-    }
-)
 
 
 def find_skills(paths: Sequence[Path]) -> tuple[WorkingSkill, ...]:
@@ -108,7 +101,7 @@ class _Search:
 
     def _folder(self, entry: os.DirEntry[str], in_a_skill: bool) -> Path | None:
         """The real folder behind an entry, None where it is none or is not searched."""
-        if entry.name in _NEVER_SEARCHED or not _is_folder(entry):
+        if entry.name in NEVER_SEARCHED or not _is_folder(entry):
             return None
         if entry.name == "evals" and (in_a_skill or _skill_file(_entries(Path(entry))) is None):
             return None  # fixtures; a skill may be called "evals" all the same
@@ -118,7 +111,7 @@ class _Search:
         if not real.is_relative_to(self.boundary):
             return None
         steps = real.relative_to(self.boundary).parts
-        return None if _NEVER_SEARCHED.intersection(steps) else real
+        return None if NEVER_SEARCHED.intersection(steps) else real
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -229,7 +229,8 @@ def _first(error: ValidationError) -> str:
 class _Described(BaseModel):
     """A part of a payload. GitHub adds fields as it likes, so unknown ones are left alone."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    # Built where it is used: one run reads one of them, and building all takes 0.05 s.
+    model_config = ConfigDict(defer_build=True, frozen=True, strict=True)
 
 
 class _Repository(_Described):

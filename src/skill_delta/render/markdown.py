@@ -7,69 +7,100 @@ any other value goes through `untrusted` on its way out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
+from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from skill_delta.core.gate import Verdict
-from skill_delta.core.report import Environment as RunEnvironment
-from skill_delta.core.report import Report, Summary
-from skill_delta.core.scores import Spend
-from skill_delta.core.skills import Unresolved
-from skill_delta.core.trials import Errored, NotRun
-from skill_delta.render import figures
+from skill_delta.core.report import Report
+from skill_delta.render.advice import next_steps
+from skill_delta.render.background import high_variance, low_signal, measured, notes, versions
+from skill_delta.render.cases import case_listings
+from skill_delta.render.changed import changed_skills
 from skill_delta.render.escape import Markdown, untrusted
-from skill_delta.render.remarks import (
-    HIGH_VARIANCE_HEADING,
-    baseline_source,
-    commit_of,
-    high_variance_lines,
-    low_signal_heading,
-    low_signal_line,
-    named_sources,
-    other_remarks,
-    summary_sentence,
-)
-from skill_delta.render.sections import Group, Item, Section, bounded, sections
+from skill_delta.render.frame import NO_FRAME, Frame
+from skill_delta.render.page import Item, Listing, Page, Part, fitted, said
+from skill_delta.render.remarks import VERDICTS, summary_sentence, why
+from skill_delta.render.tables import skill_table
 
-_MOST_SECTIONS = 20
-_MOST_REMARKS = 50
+FILE_CHARACTERS = 1_000_000
+"""Where the report in a file ends. The JSON report is complete."""
 
-_VERDICTS: Mapping[Verdict, str] = {
-    Verdict.PASS: "✅ Gate passed",
-    Verdict.FAIL: "❌ Gate failed",
-    Verdict.INCONCLUSIVE: "⚠️ Inconclusive",
-    Verdict.NOT_MEASURED: "⚠️ Not measured",
+_REASONS_IN_SIGHT = 5
+
+T = TypeVar("T")
+
+_ICONS: Mapping[Verdict, str] = {
+    Verdict.PASS: "✅",
+    Verdict.FAIL: "❌",
+    Verdict.INCONCLUSIVE: "⚠️",
+    Verdict.NOT_MEASURED: "⚠️",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """What is closed until a reader opens it. The heading is ours: no escape works in a tag."""
-
-    heading: Markdown
-    groups: tuple[Group, ...]
-
-
 def render_markdown(report: Report) -> str:
-    """The report for a comment, a job summary or a file."""
-    found = sections(report)
-    more = len(found) - _MOST_SECTIONS
-    summary = report.summary
-    text = _template().render(
-        verdict=Markdown(_VERDICTS[report.gate.verdict]),
-        reasons=[reason.text for reason in report.gate.reasons],
-        summary=Markdown(summary_sentence(summary)),
-        sections=found[:_MOST_SECTIONS],
-        more_sections=Markdown(f"… and {more:,} more in the JSON report") if more > 0 else "",
-        compared=bool(report.deltas),
-        next_steps=[Markdown(step) for step in _next_steps(report, summary, found)],
-        folds=list(_folds(report)),
-        measured=_measured(report, summary.spend),
+    """The report for a file."""
+    page = page_of(report, NO_FRAME, Markdown("in the JSON report"))
+    return printed(page, lambda text: len(text) <= FILE_CHARACTERS)
+
+
+def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:
+    """The whole page, whatever its length. `elsewhere` is where to find what does not fit."""
+    return Page(
+        heading=heading(report.gate.verdict),
+        parts={
+            Part.REASONS: _reasons(report),
+            Part.SKILLS: skill_table(report),
+            **case_listings(report),
+            Part.CHANGED: changed_skills(report),
+            Part.NOTES: notes(report),
+            Part.LOW_SIGNAL: low_signal(report),
+            Part.HIGH_VARIANCE: high_variance(report),
+            Part.SOURCES: versions(report),
+            Part.STEPS: next_steps(report),
+            Part.MEASURED: measured(report, frame),
+        },
+        elsewhere=elsewhere,
     )
-    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+
+
+def heading(verdict: Verdict) -> Markdown:
+    """`❌ skill-delta: gate failed`."""
+    return Markdown(f"{_ICONS[verdict]} skill-delta: {VERDICTS[verdict]}")
+
+
+def _reasons(report: Report) -> Listing:
+    """The verdict's reasons above the count of trials, or that count alone."""
+    found, counts = list(why(report)), summary_sentence(report.summary)
+    if not found:
+        return opening("reasons", [counts], said)
+    return replace(opening("reasons", found, said), below=Markdown(counts))
+
+
+def opening(kind: str, found: Sequence[T], drawn: Callable[[T], Item]) -> Listing:
+    """What a page begins with: one thing is a line of its own, several are bullets."""
+    listing = replace(Listing.of(kind, found, drawn, _REASONS_IN_SIGHT), title=Markdown())
+    if listing.total != 1:
+        return listing
+    only = listing.items[0]
+    stressed = Item(Markdown(f"**{only.title}**"), only.lines)
+    return replace(listing, items=(stressed,), bullet=Markdown())
+
+
+def printed(page: Page, fits: Callable[[str], bool], redact: Callable[[str], str] = str) -> str:
+    """The page as Markdown; what it has no room for is left out and counted.
+
+    It is measured as it will be read, after `redact` has taken the secrets out of it.
+    """
+
+    def drawn(candidate: Page) -> str:
+        text = re.sub(r"\n{3,}", "\n\n", _template().render(page=candidate))
+        return redact(text.strip("\n") + "\n")
+
+    return drawn(fitted(page, lambda candidate: fits(drawn(candidate))))
 
 
 @cache
@@ -88,96 +119,3 @@ def _template() -> Template:
 
 def _safe(value: object) -> Markdown:
     return value if isinstance(value, Markdown) else untrusted(str(value))
-
-
-def _next_steps(report: Report, summary: Summary, found: Sequence[Section]) -> Iterator[str]:
-    """What whoever reads a failed or unmeasured verdict can do, for each cause that is there."""
-    if report.gate.passed:
-        return
-    if any(section.regressed for section in found):
-        yield (
-            "Read the failed checks of the regressed cases: either the edit lost something, "
-            "or a check asks for what the skill no longer promises."
-        )
-    elif summary.failed:
-        yield "Read the failed checks above: the skill, or what a check asks of it, needs an edit."
-    if any(isinstance(source.version, Unresolved) for source in report.sources):
-        yield (
-            "Give the baseline something to resolve to: fetch the whole history "
-            "(`fetch-depth: 0`), or raise the skill's `version` with the edit."
-        )
-    if any(isinstance(outcome, Errored) for outcome in report.outcomes):
-        yield (
-            "Run again: an errored trial says that the provider or the harness gave out, "
-            "and nothing about the skill."
-        )
-    if any(isinstance(outcome, NotRun) for outcome in report.outcomes):
-        yield "Run again to the end: what was cut short is neither a pass nor a failure."
-    if not report.candidate:
-        yield "Add eval cases beside SKILL.md, in `evals/`: nothing was there to run."
-
-
-def _folds(report: Report) -> Iterator[Fold]:
-    flags = sum(len(delta.low_signal) for delta in report.deltas)
-    unsteady = list(high_variance_lines(report))
-    groups = [
-        group
-        for delta in report.deltas
-        for group in bounded(
-            low_signal_heading(delta.baseline),
-            (Item(low_signal_line(found)) for found in delta.low_signal),
-            _MOST_REMARKS,
-        )
-    ]
-    groups += bounded(HIGH_VARIANCE_HEADING, map(Item, unsteady), _MOST_REMARKS)
-    if groups:
-        low, high = figures.counted(flags, "low-signal check"), len(unsteady)
-        heading = f"About the suite: {low}, {figures.counted(high, 'high-variance case')}"
-        yield Fold(Markdown(heading), tuple(groups))
-    notes = [*_commits(report), *_sources(report), *map(Item, other_remarks(report))]
-    if notes:
-        heading = Markdown(f"Versions and notes ({len(notes):,})")
-        yield Fold(heading, tuple(bounded("", notes, _MOST_REMARKS)))
-
-
-def _commits(report: Report) -> Iterator[Item]:
-    for name, commit in (("base", report.base), ("head", report.head)):
-        if commit is not None:
-            yield Item(Markdown(f"{name} commit {_linked(commit)}"))
-
-
-def _sources(report: Report) -> Iterator[Item]:
-    for source in named_sources(report):
-        commit = commit_of(source)
-        at = f" at commit {_linked(commit)}" if commit else ""
-        yield Item(Markdown(untrusted(baseline_source(source)) + at))
-
-
-def _linked(commit: str) -> Markdown:
-    """A commit of this repository, which GitHub turns into a link: the one text that may be one."""
-    return Markdown(commit) if re.fullmatch("[0-9a-f]{7,64}", commit) else untrusted(commit)
-
-
-def _measured(report: Report, spend: Spend) -> Markdown:
-    """What it took, in one line: commits, runners and models, repetitions, seed, spend."""
-    environment = report.environment
-    parts = [
-        *(_runner(name, environment) for name in environment.runners),
-        figures.counted(environment.repetitions, "repetition"),
-        f"seed {environment.seed}",
-        figures.spent(spend),
-    ]
-    return Markdown(f"<sub>{' · '.join([*_range(report), *map(untrusted, parts)])}</sub>")
-
-
-def _runner(name: str, environment: RunEnvironment) -> str:
-    """`openai 0.1.0 (gpt-5)`."""
-    versioned = f"{name} {environment.runners[name]}".strip()
-    model = environment.models.get(name)
-    return f"{versioned} ({model})" if model else versioned
-
-
-def _range(report: Report) -> Iterator[Markdown]:
-    if report.base is not None and report.head is not None:
-        base, head = _linked(figures.short(report.base)), _linked(figures.short(report.head))
-        yield Markdown(f"{base} → {head}")

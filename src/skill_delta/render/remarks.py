@@ -6,13 +6,14 @@ They hold names and messages of others as they are: whoever prints one escapes i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from skill_delta.core.gate import Verdict
 from skill_delta.core.paired import HighVariance, LowSignal
-from skill_delta.core.report import BaselineSource, Report, Summary
+from skill_delta.core.report import BaselineSource, Report, SkippedSkill, Summary
 from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.trials import NO_SKILL, CaseKey, Role, Skipped
-from skill_delta.render.figures import counted, rate, short
+from skill_delta.render.figures import counted, rate, rate_delta, short
 
 
 def summary_sentence(summary: Summary) -> str:
@@ -62,12 +63,17 @@ def commit_of(source: BaselineSource) -> str | None:
 
 def other_remarks(report: Report) -> Iterator[str]:
     """What was left out and why, and the run's own notes."""
-    yield from _skipped_baselines(report)
-    yield from (f"skill {each.skill}: not evaluated: {each.reason}" for each in report.skipped)
+    yield from skipped_baselines(report)
+    yield from map(not_evaluated, report.skipped)
     yield from report.notes
 
 
-def _skipped_baselines(report: Report) -> Iterator[str]:
+def not_evaluated(skipped: SkippedSkill) -> str:
+    """`skill release-notes: not evaluated: no eval cases`."""
+    return f"skill {skipped.skill}: not evaluated: {skipped.reason}"
+
+
+def skipped_baselines(report: Report) -> Iterator[str]:
     """Baseline trials left out on purpose, counted per skill, baseline and reason."""
     found = Counter(
         (outcome.trial.skill, outcome.trial.arm.name, outcome.reason)
@@ -78,17 +84,50 @@ def _skipped_baselines(report: Report) -> Iterator[str]:
         yield f"baseline {baseline} of {skill}: skipped for {counted(cases, 'case')}: {reason}"
 
 
-HIGH_VARIANCE_HEADING = "High-variance cases (repetitions disagreed — often ambiguous instructions)"
+HIGH_VARIANCE_MEANING = "repetitions disagreed — often ambiguous instructions"
+HIGH_VARIANCE_HEADING = f"High-variance cases ({HIGH_VARIANCE_MEANING})"
 
 
 def low_signal_heading(baseline: str) -> str:
+    """The heading of the checks that passed in both arms of one comparison."""
+    return f"Low-signal checks ({low_signal_meaning(baseline)})"
+
+
+def low_signal_meaning(baseline: str) -> str:
     """What it means that a check always passed depends on what it was compared with."""
     if baseline == NO_SKILL:
-        return "Low-signal checks (passed with and without the skill — they measure nothing)"
-    return (
-        "Low-signal checks (passed in both versions — they guard against regressions, "
-        "but do not tell the two apart)"
-    )
+        return "passed with and without the skill — they measure nothing"
+    return "passed in both versions — they guard against regressions, but do not tell the two apart"
+
+
+VERDICTS: Mapping[Verdict, str] = {
+    Verdict.PASS: "gate passed",
+    Verdict.FAIL: "gate failed",
+    Verdict.INCONCLUSIVE: "inconclusive",
+    Verdict.NOT_MEASURED: "not measured",
+}
+
+
+def why(report: Report) -> Iterator[str]:
+    """The reasons for the verdict; where nothing speaks against a pass, what was found."""
+    if report.gate.reasons:
+        yield from (reason.text for reason in report.gate.reasons)
+    else:
+        yield from _found(report)
+
+
+def _found(report: Report) -> Iterator[str]:
+    """`pass rate 40% → 100% (+60%) against previous`, for each baseline and runner."""
+    for delta in report.deltas:
+        against = "no skill" if delta.baseline == NO_SKILL else delta.baseline
+        for runner, found in delta.runners.items():
+            if found.pass_rate is not None:
+                rates = map(
+                    rate, (found.pass_rate_baseline or 0.0, found.pass_rate_candidate or 0.0)
+                )
+                under = f" under {runner}" if len(delta.runners) > 1 else ""
+                change = rate_delta(found.pass_rate)
+                yield f"pass rate {' → '.join(rates)} ({change}) against {against}{under}"
 
 
 def low_signal_line(found: LowSignal) -> str:

@@ -7,16 +7,15 @@ import contextlib
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from random import Random
-from typing import TextIO
 
 from pydantic import SecretStr
 
 from skill_delta import pipeline
-from skill_delta.core.gate import GatePolicy
+from skill_delta.core.gate import GatePolicy, Reason
 from skill_delta.core.report import Report
 from skill_delta.errors import Place, ServiceError, UserError
 from skill_delta.execution import Ceilings
@@ -28,19 +27,10 @@ from skill_delta.providers import PROVIDERS, Vendor
 from skill_delta.providers.scripted import Reply, ScriptedModel, read_replies
 from skill_delta.runners.model import ModelRunner
 from skill_delta.settings import Settings
+from skill_delta.wiring.terminal import Terminal
 
 REPLY_FILES = ("evals/replies.yaml", "evals/replies.yml")
 """Where a skill keeps what the scripted runner answers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terminal:
-    """Where a run speaks. `watched` is whether a person looks at `err` as it grows."""
-
-    out: TextIO
-    err: TextIO
-    colour: bool = False
-    watched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +48,17 @@ def evaluate(
     baselines: Baselines,
     key: str | None,
     terminal: Terminal,
+    objections: Sequence[Reason] | None = None,
 ) -> Report:
-    """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent."""
+    """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent.
+
+    `objections` are what a pull request brings; None for a run, which needs cases to pass.
+    """
     skills = [candidate.found for candidate in candidates]
     request = request_of(settings, pipeline.labels(skills))
+    if objections is not None:
+        policy = replace(request.policy, needs_cases=False)
+        request = replace(request, policy=policy, objections=tuple(objections))
     runners = runners_of(settings, candidates, key)
     if any(runner.costs_money for runner in runners.values()):
         cases = pipeline.chosen_cases(skills, request.selection)

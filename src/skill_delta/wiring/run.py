@@ -28,7 +28,8 @@ from skill_delta.render import RENDERERS
 from skill_delta.render.redaction import Redactor
 from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
 from skill_delta.settings import CONFIG_FILES, Settings, settle
-from skill_delta.wiring.assembly import Candidate, Terminal, evaluate, read_named
+from skill_delta.wiring.assembly import Candidate, evaluate, read_named
+from skill_delta.wiring.terminal import Terminal
 
 
 def run(

@@ -1,0 +1,50 @@
+"""What whoever reads a verdict that is not a pass can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from skill_delta.core.report import Report
+from skill_delta.core.skills import Unresolved
+from skill_delta.core.trials import Errored, NotRun
+from skill_delta.render.escape import Markdown
+from skill_delta.render.evidence import change
+from skill_delta.render.page import Item, Listing
+
+_IN_SIGHT = 10
+
+
+def next_steps(report: Report) -> Listing:
+    """One step for each cause that is there; none after a pass."""
+    return steps([] if report.gate.passed else list(map(Markdown, _advice(report))))
+
+
+def steps(found: Sequence[Markdown]) -> Listing:
+    """Steps under their heading."""
+    listing = Listing.of("steps", found, Item, _IN_SIGHT)
+    return replace(listing, title=Markdown("#### What to do next"))
+
+
+def _advice(report: Report) -> Iterator[str]:
+    if any((change(pair) or 0.0) < 0 for delta in report.deltas for pair in delta.pairs):
+        yield (
+            "Read the failed checks of the regressed cases: either the edit lost something, "
+            "or a check asks for what the skill no longer promises."
+        )
+    elif report.summary.failed:
+        yield "Read the failed checks above: the skill, or what a check asks of it, needs an edit."
+    if any(isinstance(source.version, Unresolved) for source in report.sources):
+        yield (
+            "Give the baseline something to resolve to: fetch the whole history "
+            "(`fetch-depth: 0`), or raise the skill's `version` with the edit."
+        )
+    if any(isinstance(outcome, Errored) for outcome in report.outcomes):
+        yield (
+            "Run again: an errored trial says that the provider or the harness gave out, "
+            "and nothing about the skill."
+        )
+    if any(isinstance(outcome, NotRun) for outcome in report.outcomes):
+        yield "Run again to the end: what was cut short is neither a pass nor a failure."
+    if not report.candidate:
+        yield "Add eval cases beside SKILL.md, in `evals/`: nothing was there to run."

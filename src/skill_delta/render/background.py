@@ -1,0 +1,90 @@
+"""What few readers need and some look for: notes, the suite's own flaws, versions, the set-up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from skill_delta.core.report import BaselineSource, Environment, Report
+from skill_delta.render import figures
+from skill_delta.render.changed import skipped_elsewhere
+from skill_delta.render.escape import Markdown, untrusted
+from skill_delta.render.frame import Frame, commits, linked, run_link
+from skill_delta.render.page import Item, Listing, said
+from skill_delta.render.remarks import (
+    HIGH_VARIANCE_MEANING,
+    baseline_source,
+    commit_of,
+    high_variance_lines,
+    low_signal_line,
+    low_signal_meaning,
+    named_sources,
+    not_evaluated,
+    skipped_baselines,
+)
+
+_NOTES_IN_SIGHT = 3
+_FOLDED = 0
+
+
+def notes(report: Report) -> Listing:
+    """What the run has to say: what was not evaluated first, what was skipped on purpose last."""
+    found = [
+        *map(not_evaluated, skipped_elsewhere(report)),
+        *report.notes,
+        *skipped_baselines(report),
+    ]
+    return Listing.of("notes", found, said, _NOTES_IN_SIGHT)
+
+
+def low_signal(report: Report) -> Listing:
+    """The checks that passed in both arms."""
+    flags = [(delta.baseline, flag) for delta in report.deltas for flag in delta.low_signal]
+    against = ", against {}" if len(report.deltas) > 1 else ""
+    lines = [low_signal_line(flag) + against.format(baseline) for baseline, flag in flags]
+    meanings = dict.fromkeys(low_signal_meaning(baseline) for baseline, _ in flags)
+    explained = Markdown("".join(f"They {meaning}.\n\n" for meaning in meanings))
+    return replace(Listing.of("low-signal checks", lines, said, _FOLDED), above=explained)
+
+
+def high_variance(report: Report) -> Listing:
+    """The cases whose repetitions disagreed."""
+    lines = list(high_variance_lines(report))
+    explained = Markdown(f"Their {HIGH_VARIANCE_MEANING}.\n\n")
+    return replace(Listing.of("high-variance cases", lines, said, _FOLDED), above=explained)
+
+
+def versions(report: Report) -> Listing:
+    """Which version each baseline stood for."""
+    return Listing.of("versions", list(named_sources(report)), _version, _FOLDED)
+
+
+def _version(source: BaselineSource) -> Item:
+    commit = commit_of(source)
+    at = f" at commit {linked(commit)}" if commit else ""
+    return Item(Markdown(untrusted(baseline_source(source)) + at))
+
+
+def measured(report: Report, frame: Frame) -> Listing:
+    """What it took: both commits, runners and models, repetitions, seed, spend."""
+    environment = report.environment
+    parts = [
+        *(_runner(name, environment) for name in environment.runners),
+        figures.counted(environment.repetitions, "repetition"),
+        f"seed {environment.seed}",
+        figures.spent(report.summary.spend),
+    ]
+    ends = commits(report.base, report.head, frame)
+    return closing([*ends, *map(untrusted, parts), *run_link(frame)])
+
+
+def closing(parts: Sequence[Markdown]) -> Listing:
+    """The line at the end of a page."""
+    return Listing.of("facts", parts, Item, len(parts))
+
+
+def _runner(name: str, environment: Environment) -> str:
+    """`openai 0.1.0 (gpt-5)`."""
+    versioned = f"{name} {environment.runners[name]}".strip()
+    model = environment.models.get(name)
+    return f"{versioned} ({model})" if model else versioned

@@ -1,0 +1,139 @@
+"""A pull request in, what came of it out: the part that `pr` and the action share.
+
+Most pull requests change no skill. What they do not need (settings, eval files, runners) is
+imported once a skill is known to have changed: it takes longer to load than the trees to compare.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skill_delta.core.changes import SkillChange
+from skill_delta.errors import ExitCode, ServiceError, UserError
+from skill_delta.history.base import Ends, Refs, find_ends
+from skill_delta.history.pull_request import changed_skills
+from skill_delta.history.repository import Repository
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from skill_delta.core.report import Report
+    from skill_delta.settings import Settings
+    from skill_delta.wiring.terminal import Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """What to check, where, and by whose rules.
+
+    `command` is `pr` or `action`. `flags` gives the settings that were given, by field name; like
+    `starting` it is called once it is known that some skill changed. `config` is a path at the base
+    commit.
+    """
+
+    workspace: Path
+    refs: Refs
+    command: str
+    flags: Callable[[], Mapping[str, JsonValue]]
+    config: str | None = None
+    key: str | None = None
+    without_key: str = ""
+    """Why there may be no key, where that is known: a fork's runs get no secrets."""
+    starting: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """No skill differs between the two ends: there is nothing to do."""
+
+    ends: Ends
+
+    exit_code = ExitCode.PASSED
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The changed skills were measured."""
+
+    report: Report
+    ends: Ends
+    settings: Settings
+
+    @property
+    def exit_code(self) -> ExitCode:
+        code = self.report.gate.exit_code
+        return _forgiven(self.settings) if code is ExitCode.NOT_MEASURED else code
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Nothing was measured: something has to be put right first, or a service gave out."""
+
+    error: UserError | ServiceError
+    ends: Ends | None = None
+    changes: tuple[SkillChange, ...] = ()
+    settings: Settings | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        if isinstance(self.error, UserError):
+            return ExitCode.USER_ERROR
+        return _forgiven(self.settings)
+
+
+def _forgiven(settings: Settings | None) -> ExitCode:
+    """What "not measured" means for the check."""
+    passes = settings is not None and settings.on_unmeasured == "pass"
+    return ExitCode.PASSED if passes else ExitCode.NOT_MEASURED
+
+
+CheckOutcome = Unchanged | Evaluated | Stopped
+
+
+def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
+    """Find what changed, measure it, decide. Raises only for a fault of ours."""
+    stopped = Stopped(ServiceError("nothing was read yet"))
+    try:
+        with _repository_at(request.workspace) as repository:
+            ends = find_ends(repository, request.refs)
+            stopped = replace(stopped, ends=ends)
+            skills = changed_skills(repository, ends)
+            if not skills:
+                return Unchanged(ends)
+            stopped = replace(stopped, changes=skills)
+            from skill_delta.wiring import pull_request  # noqa: PLC0415 - see above
+
+            found = pull_request.PullRequestChanges(repository, ends, skills)
+            settings = pull_request.settings_for(
+                found, request.command, request.flags(), request.config
+            )
+            stopped = replace(stopped, settings=settings)
+            found = pull_request.selected(found, settings)
+            if not found.skills:
+                return Unchanged(ends)
+            _refuse_without_key(request, settings)
+            request.starting()
+            with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
+                report = pull_request.measure(found, settings, request.key, terminal, Path(scratch))
+            return Evaluated(report, ends, settings)
+    except (UserError, ServiceError) as error:
+        return replace(stopped, error=error)
+
+
+def _repository_at(workspace: Path) -> Repository:
+    repository = Repository.discover(workspace)
+    if repository is None:
+        raise UserError(
+            f"{workspace} is not in a git repository that can be read",
+            hint="run actions/checkout before this action",
+        )
+    return repository
+
+
+def _refuse_without_key(request: CheckRequest, settings: Settings) -> None:
+    if request.without_key and not request.key and settings.asking_runners:
+        raise ServiceError(request.without_key)

@@ -1,0 +1,66 @@
+"""`pr`: the action's check on this machine, with the comment printed in place of posted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from skill_delta.errors import ExitCode, UserError
+from skill_delta.history.base import RevisionRefs
+from skill_delta.render.comment import render_comment
+from skill_delta.render.frame import Frame, render_unchanged
+from skill_delta.render.redaction import Redactor
+from skill_delta.wiring.action import write_reports
+from skill_delta.wiring.check import CheckRequest, Evaluated, Stopped, Unchanged, check
+from skill_delta.wiring.terminal import Terminal
+
+
+def check_here(
+    flags: Mapping[str, JsonValue],
+    base: str | None,
+    head: str | None,
+    config: str | None,
+    key: str | None,
+    terminal: Terminal,
+) -> ExitCode:
+    """Check what lies between two revisions of the repository around the current folder.
+
+    Raises what stopped the check: `UserError`, or `ServiceError` where nothing could be measured.
+    """
+    outcome = check(
+        CheckRequest(
+            workspace=Path.cwd(),
+            refs=RevisionRefs(base, head),
+            command="pr",
+            flags=lambda: flags,
+            config=config,
+            key=key,
+        ),
+        terminal,
+    )
+    match outcome:
+        case Stopped(error=error):
+            raise error
+        case Unchanged(ends=ends):
+            frame = Frame(base_found=ends.how)
+            _print(render_unchanged(ends.base.hex(), ends.head.hex(), frame=frame), terminal)
+            return outcome.exit_code
+        case Evaluated():
+            return _told(outcome, Redactor([key] if key else []), terminal)
+
+
+def _told(outcome: Evaluated, redactor: Redactor, terminal: Terminal) -> ExitCode:
+    redact, folder = redactor.redact, outcome.settings.report_dir
+    frame = Frame(base_found=outcome.ends.how, report_path=f"{folder}/report.md" if folder else "")
+    _print(redact(render_comment(outcome.report, frame=frame, redact=redact)), terminal)
+    code = outcome.exit_code
+    unwritten = write_reports(Path.cwd(), folder, outcome.report, redact) if folder else ""
+    if unwritten and code is ExitCode.PASSED:
+        raise UserError(unwritten)
+    return code
+
+
+def _print(text: str, terminal: Terminal) -> None:
+    print(text, end="", file=terminal.out, flush=True)

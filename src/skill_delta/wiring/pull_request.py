@@ -1,0 +1,231 @@
+"""What a pull request changed, measured: both ends are commits, and the work tree is never read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from pydantic import JsonValue
+
+from skill_delta import pipeline
+from skill_delta.core.changes import ChangeKind, SkillChange, baselines_for
+from skill_delta.core.documents import Document, read_document
+from skill_delta.core.gate import Reason, Verdict
+from skill_delta.core.report import Report, SkippedSkill
+from skill_delta.core.suite import Suite
+from skill_delta.errors import UserError, UserErrors
+from skill_delta.formats import read_suite
+from skill_delta.history.base import Ends
+from skill_delta.history.committed_skills import ChangedSkill, read_changed_skills
+from skill_delta.history.pull_request_baselines import PullRequestBaselines
+from skill_delta.history.repository import Repository
+from skill_delta.history.tree_files import TreeFiles
+from skill_delta.pipeline import FoundSkill
+from skill_delta.settings import COMMANDS, CONFIG_FILES, Settings, settle
+from skill_delta.wiring.assembly import Candidate, evaluate
+from skill_delta.wiring.terminal import Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestChanges:
+    """Both ends of a pull request, and what it does to the skills between them."""
+
+    repository: Repository
+    ends: Ends
+    skills: tuple[SkillChange, ...]
+
+    @property
+    def base_files(self) -> TreeFiles:
+        """What the base commit has."""
+        return TreeFiles(self.repository, self.repository.commit(self.ends.base).tree)
+
+    @property
+    def head_files(self) -> TreeFiles:
+        """What the head commit has."""
+        return TreeFiles(self.repository, self.repository.commit(self.ends.head).tree)
+
+
+def settings_for(
+    changes: PullRequestChanges, command: str, flags: Mapping[str, JsonValue], config: str | None
+) -> Settings:
+    """The settings of `pr` or `action`, by the config that the base commit has.
+
+    A pull request cannot change its own judge. Raises `UserError` for what is wrong with either.
+    """
+    return settle(flags, _config_at_base(changes, config), COMMANDS[command])
+
+
+def _config_at_base(changes: PullRequestChanges, named: str | None) -> Document | None:
+    files = changes.base_files
+    if named is not None:
+        return read_document(files.read(PurePosixPath(named)), f"{named} (at the base commit)")
+    found = [name for name in CONFIG_FILES if _is_there(files, PurePosixPath(name))]
+    if len(found) > 1:
+        raise UserError(f"the base commit has several config files: {', '.join(found)}")
+    if not found:
+        return None
+    return read_document(files.read(PurePosixPath(found[0])), f"{found[0]} (at the base commit)")
+
+
+def config_changes(changes: PullRequestChanges) -> Iterator[str]:
+    """The config files that the pull request changes: it is judged by the old ones."""
+    base, head = changes.base_files, changes.head_files
+    for name in CONFIG_FILES:
+        path = PurePosixPath(name)
+        before, after = _is_there(base, path), _is_there(head, path)
+        if before != after or (before and after and base.read(path) != head.read(path)):
+            yield f"{name} changes: this run was judged by what the base commit has"
+
+
+def selected(changes: PullRequestChanges, settings: Settings) -> PullRequestChanges:
+    """The changes in the folders that the settings name; all where none is."""
+    if not settings.skills:
+        return changes
+    folders = [PurePosixPath(folder) for folder in settings.skills]
+    inside = tuple(
+        change
+        for change in changes.skills
+        if any(change.folder.is_relative_to(folder) for folder in folders)
+    )
+    return replace(changes, skills=inside)
+
+
+def measure(
+    changes: PullRequestChanges,
+    settings: Settings,
+    key: str | None,
+    terminal: Terminal,
+    scratch: Path,
+) -> Report:
+    """Evaluate the changed skills and decide.
+
+    Raises `UserError` before anything is spent, and `ServiceError` where there is no key.
+    Bundles are extracted below `scratch`, whose owner removes them.
+    """
+    admitted, objections = _capped(changes.skills, settings.max_skills)
+    found = read_changed_skills(changes.repository, changes.ends.head, admitted, scratch)
+    evaluated = [skill for skill in found if _is_evaluated(skill, settings)]
+    candidates = _candidates(changes, evaluated, settings)
+    history = PullRequestBaselines(changes.repository, changes.ends, evaluated, scratch)
+    objections += _refusals(changes, found, candidates, settings)
+    report = evaluate(candidates, settings, history, key, terminal, objections)
+    return replace(
+        report,
+        base=changes.ends.base.hex(),
+        head=changes.ends.head.hex(),
+        changes=changes.skills,
+        skipped=(*report.skipped, *_skipped_new(found, settings)),
+        notes=(
+            *config_changes(changes),
+            *report.notes,
+            *_history_notes(evaluated, candidates, history),
+        ),
+    )
+
+
+def _is_there(files: TreeFiles, path: PurePosixPath) -> bool:
+    return path in (files.listing(path.parent) or ())
+
+
+def _capped(
+    changes: Sequence[SkillChange], max_skills: int | None
+) -> tuple[list[SkillChange], list[Reason]]:
+    present = [change for change in changes if change.kind is not ChangeKind.REMOVED]
+    admitted = present[:max_skills]
+    return admitted, [
+        Reason(f"skill {change.folder} not run: max-skills is {max_skills}", Verdict.NOT_MEASURED)
+        for change in present[len(admitted) :]
+    ]
+
+
+def _is_evaluated(skill: ChangedSkill, settings: Settings) -> bool:
+    # One that only moved is what it was: nothing of it could come out otherwise.
+    if skill.change.kind is ChangeKind.MOVED:
+        return False
+    return skill.change.kind is not ChangeKind.ADDED or settings.new_skills == "none"
+
+
+def _candidates(
+    changes: PullRequestChanges, skills: Sequence[ChangedSkill], settings: Settings
+) -> tuple[Candidate, ...]:
+    files = changes.head_files
+    candidates: list[Candidate] = []
+    errors: list[UserError] = []
+    for skill in skills:
+        change = skill.change
+        try:
+            suite = read_suite(skill.working.skill.name, files, change.folder)
+        except UserErrors as several:
+            errors += several.errors
+            continue
+        except UserError as error:
+            errors.append(error)
+            continue
+        baselines = baselines_for(change, settings.baseline, settings.new_skills)
+        found = FoundSkill(skill.working, suite, baselines)
+        candidates.append(Candidate(found, files, change.folder))
+    if errors:
+        raise UserErrors(tuple(errors))
+    return tuple(candidates)
+
+
+def _refusals(
+    changes: PullRequestChanges,
+    found: Sequence[ChangedSkill],
+    candidates: Sequence[Candidate],
+    settings: Settings,
+) -> list[Reason]:
+    """What the pull request may not do, whatever its cases say."""
+    reasons = []
+    if settings.new_skills == "fail":
+        reasons += [
+            Reason(f"skill {skill.change.folder} is new, and new-skills is fail")
+            for skill in found
+            if skill.change.kind is ChangeKind.ADDED
+        ]
+    changed = {skill.working.location: skill.change for skill in found}
+    for candidate in candidates:
+        if candidate.found.suite is not None and candidate.found.suite.cases:
+            continue
+        change = changed[candidate.found.working.location]
+        if _had_cases(changes, change):
+            reasons.append(Reason(f"skill {change.folder}: all of its eval cases were removed"))
+        elif settings.uncovered_skills == "fail":
+            reasons.append(
+                Reason(f"skill {change.folder} has no eval cases, and uncovered-skills is fail")
+            )
+    return reasons
+
+
+def _had_cases(changes: PullRequestChanges, change: SkillChange) -> bool:
+    if change.base_folder is None:
+        return False
+    try:
+        suite: Suite | None = read_suite("", changes.base_files, change.base_folder)
+    except UserError:
+        return True  # there were eval files: that they were broken does not excuse removing them
+    return suite is not None and bool(suite.cases)
+
+
+def _skipped_new(found: Sequence[ChangedSkill], settings: Settings) -> Iterator[SkippedSkill]:
+    for skill in found:
+        if skill.change.kind is ChangeKind.ADDED and settings.new_skills == "skip":
+            yield SkippedSkill(skill.working.skill.name, "new, and new-skills is skip")
+        elif skill.change.kind is ChangeKind.MOVED:
+            yield SkippedSkill(skill.working.skill.name, "moved, and otherwise unchanged")
+
+
+def _history_notes(
+    skills: Sequence[ChangedSkill],
+    candidates: Sequence[Candidate],
+    history: PullRequestBaselines,
+) -> Iterator[str]:
+    labels = pipeline.labels([candidate.found for candidate in candidates])
+    for label, skill in zip(labels, skills, strict=True):
+        location = skill.working.location
+        if location in history.notes:
+            yield f"{label}: {history.notes[location]}"
+        if location in history.left_out:
+            names = ", ".join(history.left_out[location])
+            yield f"{label}: not in the baseline's bundle: {names}"

@@ -1,0 +1,127 @@
+"""A job on GitHub, as the action finds it: a checkout, an event, inputs, files to fill."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_repositories import GitRepository
+from github_stand_in import GitHubStandIn
+from skill_delta import action
+
+EVENTS = Path(__file__).parent / "github_events"
+NUMBER = 7
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How the action ended and what it left."""
+
+    exit_code: int
+    log: str
+    outputs: Mapping[str, str]
+    summary: str
+
+
+class Job:
+    """Runs the action's own entry point, in this process, against the GitHub stand-in."""
+
+    def __init__(
+        self,
+        checkout: GitRepository,
+        github: GitHubStandIn,
+        files: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        self.checkout = checkout
+        self.github = github
+        self._files = files
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+        self._run = 100
+
+    def pull_request(self, head: str, *, fork: bool = False, **inputs: str) -> Finished:
+        """An event of pull request 7, whose head is this commit."""
+        if NUMBER not in self.github.repository.pull_requests:
+            self.github.repository.open_pull_request(NUMBER, head)
+        pull = self.github.repository.pull_requests[NUMBER]
+        pull.head_sha = head
+        payload = _payload("pull_request.fork_deleted" if fork else "pull_request.synchronize")
+        payload["number"] = NUMBER
+        described = payload["pull_request"]
+        described |= {"number": NUMBER, "comments": len(self.github.repository.comments)}
+        described["head"] |= {"sha": head}
+        described["base"] |= {"ref": "main"}
+        if not fork:
+            described["head"]["repo"]["id"] = described["base"]["repo"]["id"]
+        return self.run("pull_request", payload, inputs)
+
+    def merge_group(self, base: str, head: str, **inputs: str) -> Finished:
+        payload = _payload("merge_group")
+        payload["merge_group"] |= {"base_sha": base, "head_sha": head}
+        return self.run("merge_group", payload, inputs)
+
+    def push(self, before: str, after: str, **inputs: str) -> Finished:
+        payload = _payload("push") | {"before": before, "after": after}
+        return self.run("push", payload, inputs)
+
+    def dispatch(self, **inputs: str) -> Finished:
+        return self.run("workflow_dispatch", _payload("workflow_dispatch"), inputs)
+
+    def run(self, event: str, payload: Mapping[str, object], inputs: Mapping[str, str]) -> Finished:
+        self._run += 1
+        folder = self._files / str(self._run)
+        folder.mkdir(parents=True)
+        (folder / "event.json").write_text(json.dumps(payload))
+        environment = {
+            **self._environment(event, folder),
+            **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()},
+        }
+        self._capsys.readouterr()
+        with self._monkeypatch.context() as runner:
+            for name, value in environment.items():
+                runner.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                action.main()
+        printed = self._capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Finished(
+            ended.value.code,
+            printed.out + printed.err,
+            dict(line.split("=", 1) for line in _read(folder / "output").splitlines()),
+            _read(folder / "summary"),
+        )
+
+    def _environment(self, event: str, folder: Path) -> dict[str, str]:
+        return {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_ACTOR": "octocat",
+            "GITHUB_API_URL": self.github.api_url,
+            "GITHUB_EVENT_NAME": event,
+            "GITHUB_EVENT_PATH": str(folder / "event.json"),
+            "GITHUB_GRAPHQL_URL": self.github.graphql_url,
+            "GITHUB_OUTPUT": str(folder / "output"),
+            "GITHUB_REPOSITORY": self.github.repository.name,
+            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_RUN_ID": str(self._run),
+            "GITHUB_SERVER_URL": "https://github.com",
+            "GITHUB_SHA": self.checkout.head(),
+            "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+            "GITHUB_WORKSPACE": str(self.checkout.folder),
+            "INPUT_GITHUB-TOKEN": self.github.token,
+            "NO_PROXY": "127.0.0.1",
+        }
+
+
+def _payload(name: str) -> Any:
+    return json.loads((EVENTS / f"{name}.json").read_text())
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""

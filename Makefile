@@ -8,8 +8,8 @@ LOCK := $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --no-header 
 
 .PHONY: demo test check bench lock clean
 
-demo: $(VENV)/.runtime ## The greeting example against its previous version, without a key
-	$(BIN)/skill-delta run examples/greeting --runner scripted --baseline previous
+demo: $(VENV)/.dev ## A pull request through the action, against a GitHub stand-in, without a key
+	$(BIN)/python scripts/demo.py
 
 test: check ## Everything that must hold: types, style, behaviour
 	$(BIN)/pytest -n auto

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,40 +12,86 @@ from command_line import CommandLine
 from skill_delta.core.documents import read_document
 from skill_delta.errors import ExitCode
 from skill_delta.providers.scripted import read_replies
-from skill_delta.settings import RUN, RUNNERS, Settings, settle
+from skill_delta.settings import (
+    ACTION,
+    COMMANDS,
+    PULL_REQUEST,
+    RUN,
+    RUNNERS,
+    Command,
+    Settings,
+    settle,
+)
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMAND_LINE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
-CONFIG_ONLY = {"--per-skill"}
-FLAG_ONLY = {"--config"}
+ACTION_DOCS = (ROOT / "docs" / "action.md").read_text(encoding="utf-8")
+METADATA: Any = read_document((ROOT / "action.yml").read_bytes(), "action.yml").value
+
+CONFIG_ONLY = {"per_skill"}
+OF_THE_ACTION = {"api-key", "github-token", "comment-id", "status", "base", "config"}
+"""Inputs that say where things are and how to tell; the others are settings."""
 
 
-def flags_of_settings() -> set[str]:
-    return {f"--{name.replace('_', '-')}" for name in RUN.fields}
+def kebab(name: str) -> str:
+    return name.replace("_", "-")
 
 
-def flags_of_docs() -> set[str]:
-    rows = re.findall(r"^\| (`--.*?) \|", COMMAND_LINE, re.MULTILINE)
+def flags_of(command: Command) -> set[str]:
+    return {f"--{kebab(name)}" for name in command.fields if name not in CONFIG_ONLY}
+
+
+def flags_in(section: str) -> set[str]:
+    rows = re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE)
     return {flag for row in rows for flag in re.findall(r"`(--[a-z-]+)`", row)}
+
+
+def names_in(table: str) -> set[str]:
+    rows = re.findall(r"^\| (`[a-z].*?) \|", table, re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`([a-z-]+)`", row)}
+
+
+def section(document: str, heading: str) -> str:
+    return document.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
 
 
 def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def test_the_help_lists_the_settings(skill_delta: CommandLine) -> None:
-    """A flag exists for each setting, and for nothing else."""
-    helped = set(re.findall(r"(--[a-z-]+)", skill_delta("run", "--help").out))
-    helped -= {"--help", "--no-fail-on-error"}
+@pytest.mark.parametrize("name", ["run", "pr"])
+def test_the_help_lists_the_settings(name: str, skill_delta: CommandLine) -> None:
+    """A flag exists for each setting of the command, and for nothing else."""
+    helped = set(re.findall(r"(--[a-z-]+)", skill_delta(name, "--help").out))
+    own = {"run": {"--config"}, "pr": {"--config", "--base", "--head"}}
 
-    assert helped - FLAG_ONLY == flags_of_settings() - CONFIG_ONLY
+    assert helped - {"--help", "--no-fail-on-error"} == flags_of(COMMANDS[name]) | own[name]
 
 
 def test_the_docs_list_the_settings() -> None:
-    """And so does the table."""
-    assert flags_of_docs() - FLAG_ONLY - {"--no-fail-on-error"} == flags_of_settings() - CONFIG_ONLY
+    """And so do the tables: what `pr` adds to `run` stands in its own."""
+    of_run = flags_in(section(COMMAND_LINE, "`run`")) - {"--no-fail-on-error"}
+    of_pr = flags_in(section(COMMAND_LINE, "`pr`"))
+
+    assert of_run == flags_of(RUN) | {"--config"}
+    assert of_pr == (flags_of(PULL_REQUEST) - flags_of(RUN)) | {"--config", "--base", "--head"}
+
+
+def test_the_action_takes_the_settings() -> None:
+    """`action.yml`, the documents and the program know the same inputs."""
+    settings = {kebab(name) for name in ACTION.fields if name not in CONFIG_ONLY}
+
+    assert set(METADATA["inputs"]) == settings | OF_THE_ACTION
+    assert names_in(section(ACTION_DOCS, "Inputs")) >= settings | OF_THE_ACTION
+
+
+def test_the_documents_list_the_actions_outputs() -> None:
+    """What a later step can read."""
+    outputs = set(METADATA["outputs"])
+
+    assert names_in(section(ACTION_DOCS, "Outputs")) == outputs
 
 
 def test_the_defaults_in_the_docs_are_the_programs() -> None:
@@ -65,6 +112,15 @@ def test_the_docs_name_every_runner() -> None:
 def test_the_readme_lists_every_exit_code() -> None:
     """CI decides by them."""
     assert [int(code) for code in re.findall(r"^\| (\d) \|", README, re.MULTILINE)] == [*ExitCode]
+
+
+def test_the_workflow_in_the_docs_fits_the_action() -> None:
+    """It is copied as it stands: its inputs must exist."""
+    (block,) = blocks(ACTION_DOCS, "yaml")
+    given = set(re.findall(r"^          ([a-z-]+): (?:gpt|\$)", block, re.MULTILINE))
+
+    assert given == {"model", "api-key"}
+    assert given <= set(METADATA["inputs"])
 
 
 @pytest.mark.parametrize("block", blocks(COMMAND_LINE, "yaml"), ids=lambda b: b.split("\n")[0])

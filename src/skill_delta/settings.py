@@ -281,18 +281,19 @@ _OF_A_PULL_REQUEST: Mapping[str, JsonValue] = {
     "min_pass_rate": None,
     "repeat": 3,
 }
-_SINGLE_FILES = frozenset({"evals", "json_output", "junit_output", "markdown_output"})
+# The base is part of what is compared, and the reports go into one folder.
+_OF_A_RUN = frozenset({"base", "evals", "json_output", "junit_output", "markdown_output"})
 
 PULL_REQUEST = Command(
     defaults=_OF_A_PULL_REQUEST,
-    foreign=_SINGLE_FILES,
+    foreign=_OF_A_RUN,
     also_compares_with=(NO_SKILL,),
 )
 """`pr`: what a pull request changed, on this machine. A new skill is compared with none."""
 
 ACTION = Command(
     defaults={**_OF_A_PULL_REQUEST, "report_dir": ".skill-delta"},
-    foreign=_SINGLE_FILES,
+    foreign=_OF_A_RUN,
     also_compares_with=(NO_SKILL,),
 )
 """The action: the same, and told to GitHub."""
@@ -316,14 +317,14 @@ def settle(
     return settings
 
 
-def from_texts(texts: Mapping[str, str]) -> Mapping[str, JsonValue]:
-    """Settings by field name, as the action's inputs give them: always as text, lists one a line.
+def from_texts(texts: Mapping[str, str], command: Command) -> Mapping[str, JsonValue]:
+    """The command's settings, as inputs give them: always as text, lists one a line.
 
     A blank text is an absent one, and what is no setting is left out. Raises `UserErrors`.
     """
     values: dict[str, JsonValue] = {}
     problems = []
-    for name in Settings.model_fields:
+    for name in command.fields:
         text = texts.get(name, "").strip()
         if text:
             try:

@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from builders import a_report, runs
@@ -29,6 +29,11 @@ SECRETS = st.text(
 )
 
 
+A_REPORT = a_report(runs("refund", candidate="F", previous="P"))
+OUR_OWN_WORDS = render_json(A_REPORT) + render_junit(A_REPORT) + render_markdown(A_REPORT)
+"""No key is `testcase`: taking our own words out would leave no report."""
+
+
 @settings(deadline=None)
 @given(SECRETS, st.integers(0, 4), st.integers(0, 4))
 @example("abcdef0123456789abcdef0123456789", 1, 2)
@@ -38,6 +43,7 @@ def test_a_secret_is_in_no_report_however_it_is_spelled(
     secret: str, before: int, after: int
 ) -> None:
     """Each format has its escapes, and a key hides behind none of them."""
+    assume(secret not in OUR_OWN_WORDS)
     said = f"{'x' * before} {secret} {'y' * after}"
     redact = Redactor([secret]).redact
     report = a_report(runs("refund", candidate="F", previous="P", evidence=said), notes=[said])

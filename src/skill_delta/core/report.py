@@ -93,6 +93,8 @@ class Report:
     notes: tuple[str, ...] = ()
     base: str | None = None
     head: str | None = None
+    is_working_copy: bool = False
+    """The candidates are the working copy on top of `head`, uncommitted edits included."""
     changes: tuple[SkillChange, ...] = ()
 
     @property

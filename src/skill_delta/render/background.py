@@ -74,6 +74,8 @@ def measured(report: Report, frame: Frame) -> Listing:
         f"seed {environment.seed}",
         figures.spent(report.summary.spend),
     ]
+    if report.is_working_copy:
+        frame = replace(frame, measured="working copy on")
     ends = commits(report.base, report.head, frame)
     return closing([*ends, *map(untrusted, parts), *run_link(frame)])
 

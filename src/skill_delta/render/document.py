@@ -217,6 +217,8 @@ class ReportDocument(_Part):
     finished_at: datetime
     base: str | None
     head: str | None
+    is_working_copy: bool
+    """Whether the candidates are the working copy on top of `head`."""
     gate: Gate
     summary: Summary
     delta: BaselineDelta | None

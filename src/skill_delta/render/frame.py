@@ -21,6 +21,8 @@ class Frame:
     base_found: str = ""
     report_path: str = ""
     run_url: str = ""
+    measured: str = "head"
+    """What the head is called: a run measures the working copy on it."""
 
 
 NO_FRAME = Frame()
@@ -37,7 +39,7 @@ def commits(base: str | None, head: str | None, frame: Frame) -> Iterator[Markdo
         found = f", {untrusted(frame.base_found)}" if frame.base_found else ""
         yield Markdown(f"base {linked(base)}{found}")
     if head is not None:
-        yield Markdown(f"head {linked(head)}")
+        yield Markdown(f"{untrusted(frame.measured)} {linked(head)}")
 
 
 def run_link(frame: Frame) -> Iterator[Markdown]:

@@ -53,6 +53,7 @@ def report_document(report: Report) -> document.ReportDocument:
         finished_at=report.finished_at,
         base=report.base,
         head=report.head,
+        is_working_copy=report.is_working_copy,
         gate=_gate(report.gate),
         summary=_summary(report),
         delta=deltas[0] if deltas else None,

@@ -150,7 +150,10 @@ def _completed(
         start = find_commit(repository, settings.base) if settings.base else head
     compared = any(name != NO_SKILL for name in settings.baseline)
     return replace(
-        report, head=head.hex() if head else None, base=start.hex() if start and compared else None
+        report,
+        head=head.hex() if head else None,
+        base=start.hex() if start and compared else None,
+        is_working_copy=True,
     )
 
 

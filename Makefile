@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 LOCK := $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo demo-model test check lint-action container bench lock clean
 
 demo: $(VENV)/.dev ## A pull request through the action, against a GitHub stand-in, without a key
 	$(BIN)/python scripts/demo.py
@@ -14,10 +14,22 @@ demo: $(VENV)/.dev ## A pull request through the action, against a GitHub stand-
 test: check ## Everything that must hold: types, style, behaviour
 	$(BIN)/pytest -n auto
 
-check: $(VENV)/.dev ## Types and style
+check: lint-action $(VENV)/.dev ## Types and style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-action: $(VENV)/.dev ## The action, its workflows, its image, its scripts
+	$(BIN)/zizmor --offline --quiet --pedantic --strict-collection .github action.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/actionlint -shellcheck $(BIN)/shellcheck
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/shellcheck scripts/container.sh .ci/run
+
+container: ## The image, built and run as GitHub would, on podman and a stand-in base
+	scripts/container.sh
 
 bench: $(VENV)/.dev ## Speed, next to a reference measured in the same run
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m bench

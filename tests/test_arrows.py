@@ -35,7 +35,7 @@ SOCKETS = ("history", "providers", "runners", "hosts", "formats", "ledger")
 MAY_IMPORT = {
     "errors": set[str](),
     "core": {"core", "errors"},
-    "settings": {"core", "errors"},
+    "settings": {"settings", "core", "errors"},
     "ports": {"core", "errors"},
     "render": {"render", "core", "errors"},
     "grading": {"ports", "core", "errors"},

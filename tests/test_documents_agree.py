@@ -12,16 +12,9 @@ from command_line import CommandLine
 from skill_delta.core.documents import read_document
 from skill_delta.errors import ExitCode
 from skill_delta.providers.scripted import read_replies
-from skill_delta.settings import (
-    ACTION,
-    COMMANDS,
-    PULL_REQUEST,
-    RUN,
-    RUNNERS,
-    Command,
-    Settings,
-    settle,
-)
+from skill_delta.settings.commands import ACTION, COMMANDS, PULL_REQUEST, RUN, Command
+from skill_delta.settings.model import RUNNERS, Settings
+from skill_delta.settings.reading import settle
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

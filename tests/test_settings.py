@@ -12,7 +12,8 @@ from pydantic import JsonValue
 
 from skill_delta.core.documents import Document, read_document
 from skill_delta.errors import UserError
-from skill_delta.settings import Settings, config_schema, settle
+from skill_delta.settings.model import Settings, config_schema
+from skill_delta.settings.reading import settle
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "config.schema.json"
 

@@ -49,7 +49,8 @@ def request_of(environment: Mapping[str, str]) -> ActionRequest:
         return SecretStr(found) if found else None
 
     def flags() -> Mapping[str, JsonValue]:
-        from skill_delta.settings import ACTION, from_texts  # noqa: PLC0415 - once a skill changed
+        from skill_delta.settings.commands import ACTION  # noqa: PLC0415 - once a skill changed
+        from skill_delta.settings.inputs import from_texts  # noqa: PLC0415 - once a skill changed
 
         return from_texts(inputs, ACTION)
 

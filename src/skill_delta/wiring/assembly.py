@@ -26,7 +26,7 @@ from skill_delta.ports import Baselines, Model, Runner, SourceFiles
 from skill_delta.providers import PROVIDERS, Vendor
 from skill_delta.providers.scripted import Reply, ScriptedModel, read_replies
 from skill_delta.runners.model import ModelRunner
-from skill_delta.settings import Settings
+from skill_delta.settings.model import Settings
 from skill_delta.wiring.terminal import Terminal
 
 REPLY_FILES = ("evals/replies.yaml", "evals/replies.yml")

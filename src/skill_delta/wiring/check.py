@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from skill_delta.core.report import Report
-    from skill_delta.settings import Settings
+    from skill_delta.settings.model import Settings
     from skill_delta.wiring.terminal import Terminal
 
 

@@ -22,7 +22,9 @@ from skill_delta.history.pull_request_baselines import PullRequestBaselines
 from skill_delta.history.repository import Repository
 from skill_delta.history.tree_files import TreeFiles
 from skill_delta.pipeline import FoundSkill
-from skill_delta.settings import COMMANDS, CONFIG_FILES, Settings, settle
+from skill_delta.settings.commands import COMMANDS
+from skill_delta.settings.model import Settings
+from skill_delta.settings.reading import CONFIG_FILES, settle
 from skill_delta.wiring.assembly import Candidate, evaluate
 from skill_delta.wiring.terminal import Terminal
 

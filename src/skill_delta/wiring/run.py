@@ -27,7 +27,8 @@ from skill_delta.pipeline import FoundSkill
 from skill_delta.render import RENDERERS
 from skill_delta.render.redaction import Redactor
 from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
-from skill_delta.settings import CONFIG_FILES, Settings, settle
+from skill_delta.settings.model import Settings
+from skill_delta.settings.reading import CONFIG_FILES, settle
 from skill_delta.wiring.assembly import Candidate, evaluate, read_named
 from skill_delta.wiring.terminal import Terminal
 

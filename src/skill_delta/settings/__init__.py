@@ -1,0 +1,1 @@
+"""Every choice of a run, checked once: flag over config file over default."""

@@ -1,0 +1,66 @@
+"""What each command takes of the settings, and its own defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from skill_delta.core.trials import NO_SKILL
+from skill_delta.settings.model import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a command takes: its own settings, its own defaults.
+
+    `foreign` are the fields that it does not read. `also_compares_with` names baselines that it
+    may bring in by itself.
+    """
+
+    defaults: Mapping[str, JsonValue] = field(default_factory=dict)
+    foreign: frozenset[str] = frozenset()
+    also_compares_with: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The settings that this command reads."""
+        return tuple(name for name in Settings.model_fields if name not in self.foreign)
+
+
+RUN = Command(
+    foreign=frozenset(
+        {
+            *("new_skills", "uncovered_skills", "max_skills", "max_cases", "skills"),
+            "on_unmeasured",
+            "report_dir",
+        }
+    )
+)
+"""`run`: the working copy, whatever is asked."""
+
+_OF_A_PULL_REQUEST: Mapping[str, JsonValue] = {
+    "baseline": ["previous"],
+    "min_delta": 0.0,
+    "min_pass_rate": None,
+    "repeat": 3,
+}
+# The base is part of what is compared, and the reports go into one folder.
+_OF_A_RUN = frozenset({"base", "evals", "json_output", "junit_output", "markdown_output"})
+
+PULL_REQUEST = Command(
+    defaults=_OF_A_PULL_REQUEST,
+    foreign=_OF_A_RUN,
+    also_compares_with=(NO_SKILL,),
+)
+"""`pr`: what a pull request changed, on this machine. A new skill is compared with none."""
+
+ACTION = Command(
+    defaults={**_OF_A_PULL_REQUEST, "report_dir": ".skill-delta"},
+    foreign=_OF_A_RUN,
+    also_compares_with=(NO_SKILL,),
+)
+"""The action: the same, and told to GitHub."""
+
+COMMANDS: Mapping[str, Command] = {"run": RUN, "pr": PULL_REQUEST, "action": ACTION}

@@ -1,0 +1,151 @@
+"""Settings from where people write them: flags and the config file."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from skill_delta.core.documents import Document, Path
+from skill_delta.core.trials import NO_SKILL
+from skill_delta.errors import UserError, UserErrors
+from skill_delta.settings.commands import RUN, Command
+from skill_delta.settings.model import Settings, kebab
+
+CONFIG_FILES = tuple(
+    f"{folder}skill-delta.{ending}" for folder in (".github/", "") for ending in ("yml", "yaml")
+)
+"""Where the config file is looked for, relative to the repository's root."""
+
+
+def settle(
+    flags: Mapping[str, JsonValue], config: Document | None, command: Command = RUN
+) -> Settings:
+    """The run's settings: what a flag says, else the config file, else the command's default.
+
+    `flags` maps field names to the values given, and only those. Raises `UserErrors` with the
+    flag, or the file and line, of everything that is wrong.
+    """
+    written = _config_values(config)
+    settings = _checked({**command.defaults, **written, **flags}, flags, config)
+    problems = (*_contradictions(settings, command), *_unread(settings, flags))
+    if problems:
+        raise UserErrors(problems)
+    return settings
+
+
+def _config_values(config: Document | None) -> Mapping[str, JsonValue]:
+    if config is None or config.value is None:
+        return {}
+    if not isinstance(config.value, dict):
+        raise UserError("the config must be a mapping of settings", place=config.place())
+    problems = tuple(
+        UserError(f"unknown setting '{key}'", hint=_did_you_mean(key), place=config.place((key,)))
+        for key in config.value
+        if key not in _CONFIG_KEYS
+    )
+    if problems:
+        raise UserErrors(problems)
+    return {key.replace("-", "_"): value for key, value in config.value.items()}
+
+
+_CONFIG_KEYS = tuple(kebab(name) for name in Settings.model_fields)
+
+
+def _did_you_mean(key: str) -> str:
+    close = difflib.get_close_matches(key.replace("_", "-").lower(), _CONFIG_KEYS, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"the settings are {', '.join(_CONFIG_KEYS)}"
+
+
+def _checked(
+    values: Mapping[str, JsonValue], flags: Mapping[str, JsonValue], config: Document | None
+) -> Settings:
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise UserErrors(
+            tuple(_problem(detail, flags, config) for detail in error.errors())
+        ) from None
+
+
+def _problem(
+    detail: ErrorDetails, flags: Mapping[str, JsonValue], config: Document | None
+) -> UserError:
+    path: Path = tuple(detail["loc"])
+    name = str(path[0]) if path else "model"
+    field = name.replace("-", "_")
+    message = _MESSAGES.get(detail["type"], detail["msg"].replace("Input should", "should"))
+    got = f" (got {shown(detail['input'])})" if path else ""
+    if field in flags or config is None or not path:
+        return UserError(f"--{kebab(field)}: {message}{got}")
+    place = config.place((kebab(field), *path[1:]))
+    return UserError(f"{message}{got}", place=place)
+
+
+_MESSAGES = {
+    "extra_forbidden": "there is no such setting",
+    "bool_type": "should be true or false",
+    "string_type": "should be text; put it in quotes",
+    "tuple_type": "should be text in quotes, or a list of texts",
+}
+"""What is wrong in our words, where pydantic's are about Python."""
+
+
+def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]:
+    problems = []
+    if (settings.min_delta or settings.skill_bars()) and not settings.baseline:
+        problems.append(
+            UserError(
+                "--min-delta has nothing to compare with: no baseline was named",
+                hint="add --baseline previous (or none, base, a revision), or drop --min-delta",
+            )
+        )
+    problems += [
+        UserError(
+            f"--min-delta names the baseline '{name}', which this run does not have",
+            hint=f"add --baseline {name}",
+        )
+        for name in settings.min_delta
+        if settings.baseline
+        and name
+        and name not in (*settings.baseline, *command.also_compares_with)
+    ]
+    problems += [
+        UserError(
+            f"runner '{runner}' needs a model",
+            hint="name one with --model, as the provider spells it",
+        )
+        for runner in settings.asking_runners
+        if not settings.model_of(runner)
+    ]
+    return problems
+
+
+def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[UserError]:
+    """Flags that nothing in this run would read: silence would look like obedience."""
+    readers = {
+        "model": bool(settings.asking_runners),
+        "base_url": bool(settings.asking_runners),
+        "replies": "scripted" in settings.runner,
+        "base": bool({*settings.baseline} - {NO_SKILL}),
+    }
+    why = {
+        "model": "no runner of this run asks a model",
+        "base_url": "no runner of this run asks a model",
+        "replies": "the scripted runner is not part of this run",
+        "base": "no baseline of this run comes from history",
+    }
+    return [
+        UserError(f"--{kebab(name)} has no effect: {why[name]}", hint=f"drop --{kebab(name)}")
+        for name, read in readers.items()
+        if name in flags and not read
+    ]
+
+
+def shown(value: object) -> str:
+    parts = value if isinstance(value, list | tuple) else [value]
+    text = ", ".join(str(part) if isinstance(part, str) else json.dumps(part) for part in parts)
+    return text if len(text) <= 60 else f"{text[:57]}…"

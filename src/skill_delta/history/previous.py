@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from skill_delta.core.documents import decode
@@ -16,12 +16,19 @@ from skill_delta.core.skills import (
     WorkingSkill,
 )
 from skill_delta.errors import UserError
-from skill_delta.history.bundle import BundleError, Limits, extract_bundle
+from skill_delta.history.bundle import Limits
 from skill_delta.history.layout import GitFolders, find_git
 from skill_delta.history.repository import Repository, Unreadable
 from skill_delta.history.revisions import default_branch, find_commit, merge_base
 from skill_delta.history.search import Candidate, find_previous, no_earlier_version
-from skill_delta.history.versions import NotASkillError, PastSkill, short, shown, skill_at
+from skill_delta.history.versions import (
+    NotASkillError,
+    PastSkill,
+    short,
+    shown,
+    skill_at,
+    with_bundle,
+)
 from skill_delta.history.working_files import shown as shown_here
 from skill_delta.history.working_files import source_files_for
 
@@ -156,19 +163,10 @@ class GitBaselines:
     # ------------------------------------------------------------ the bundle
 
     def _with_bundle(self, repository: Repository, one: _Asked, past: PastSkill) -> Answer:
-        if past.tree is None:
-            return past.skill
-        try:
-            bundle, left_out = extract_bundle(repository, past.tree, self._scratch, self._limits)
-        except BundleError as error:
-            commit = (past.skill.commit or "")[:8]
-            return Unresolved(
-                UnresolvedReason.BUNDLE_UNREADABLE,
-                f"the bundle of commit {commit} cannot be extracted: {error}",
-            )
+        answer, left_out = with_bundle(repository, past, self._scratch, self._limits)
         if left_out:
             self.left_out[one.skill.location] = left_out
-        return replace(past.skill, bundle=bundle)
+        return answer
 
 
 def _by_repository(

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath
 
 from skill_delta.core.documents import decode
 from skill_delta.core.skills import SkillVersion, Unresolved, UnresolvedReason, WorkingSkill
 from skill_delta.history.base import Ends
-from skill_delta.history.bundle import BundleError, Limits, extract_bundle
+from skill_delta.history.bundle import Limits
 from skill_delta.history.committed_skills import ChangedSkill, folder_bytes
 from skill_delta.history.repository import Repository, Unreadable
 from skill_delta.history.revisions import find_commit
 from skill_delta.history.search import Candidate, find_previous, no_earlier_version
 from skill_delta.history.tree_skills import TreeSkills
-from skill_delta.history.versions import NotASkillError, PastSkill, short, shown, skill_at
+from skill_delta.history.versions import (
+    NotASkillError,
+    PastSkill,
+    short,
+    shown,
+    skill_at,
+    with_bundle,
+)
 
 _UNCHANGED = "SKILL.md is unchanged: compared with the base commit"
 _NOT_BUMPED = "version not bumped: compared with the base commit"
@@ -161,21 +167,10 @@ class PullRequestBaselines:
     ) -> SkillVersion | Unresolved:
         if isinstance(past, Unresolved):
             return past
-        if past.tree is None:
-            return past.skill
-        try:
-            bundle, left_out = extract_bundle(
-                self._repository, past.tree, self._scratch, self._limits
-            )
-        except BundleError as error:
-            commit = (past.skill.commit or "")[:8]
-            return Unresolved(
-                UnresolvedReason.BUNDLE_UNREADABLE,
-                f"the bundle of commit {commit} cannot be extracted: {error}",
-            )
+        answer, left_out = with_bundle(self._repository, past, self._scratch, self._limits)
         if left_out:
             self.left_out[skill.working.location] = left_out
-        return replace(past.skill, bundle=bundle)
+        return answer
 
 
 def _found_none(found: PastSkill | Unresolved) -> bool:

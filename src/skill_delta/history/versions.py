@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from skill_delta.core.documents import decode
 from skill_delta.core.skill_text import parse_skill
-from skill_delta.core.skills import SKILL_FILENAMES, SkillVersion
+from skill_delta.core.skills import (
+    SKILL_FILENAMES,
+    SkillVersion,
+    Unresolved,
+    UnresolvedReason,
+)
 from skill_delta.errors import UserError
+from skill_delta.history.bundle import BundleError, Limits, extract_bundle
 from skill_delta.history.repository import BLOB, Repository
 
 
@@ -54,6 +60,25 @@ def skill_at(repository: Repository, commit: bytes, path: bytes, root_name: str)
         raise NotASkillError(f"{error.place}: {error.problem}") from None
     skill = replace(parsed.skill, folder=place, commit=commit.hex())
     return PastSkill(skill, text, tree.oid if shown(name) in SKILL_FILENAMES else None)
+
+
+def with_bundle(
+    repository: Repository, past: PastSkill, scratch: Path, limits: Limits
+) -> tuple[SkillVersion | Unresolved, tuple[str, ...]]:
+    """The skill with the files that its commit shipped, and the names of what is in no bundle.
+
+    The files are extracted into a new folder under `scratch`. `Unresolved` where they cannot be:
+    old instructions are never paired with anything but their own files.
+    """
+    if past.tree is None:
+        return past.skill, ()
+    try:
+        bundle, left_out = extract_bundle(repository, past.tree, scratch, limits)
+    except BundleError as error:
+        commit = (past.skill.commit or "")[:8]
+        message = f"the bundle of commit {commit} cannot be extracted: {error}"
+        return Unresolved(UnresolvedReason.BUNDLE_UNREADABLE, message), ()
+    return replace(past.skill, bundle=bundle), left_out
 
 
 def shown(path: bytes) -> str:

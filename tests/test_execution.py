@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 
@@ -244,6 +245,43 @@ def test_a_fault_of_ours_is_no_outcome() -> None:
         run(trials(3), broken)
 
     assert raised.group_contains(ZeroDivisionError)
+
+
+def test_a_runner_that_never_waits_can_be_cancelled() -> None:
+    """Each trial leaves a turn to the rest of the program."""
+
+    async def at_once(trial: Trial) -> Transcript:
+        return a_transcript()
+
+    def soon(cancelled: asyncio.Event) -> None:
+        asyncio.get_running_loop().call_soon(cancelled.set)
+
+    outcomes, runner, _ = run(trials(500), at_once, at_once=1, cancel=soon)
+
+    assert len(runner.started) < 500
+    assert of_kind(outcomes, NotRun)
+
+
+class Slow(CheckSpec):
+    """A check that takes its time, and says in which thread."""
+
+    @property
+    def may_be_slow(self) -> bool:
+        return True
+
+    def grade(self, transcript: Transcript) -> Finding:
+        return Finding.of(True, threading.current_thread().name)
+
+
+def test_a_slow_check_does_not_hold_up_the_trials_beside_it() -> None:
+    """Their time is being measured."""
+    trial = a_trial("slow")
+    object.__setattr__(trial.case, "checks", (Check("regex[0]", Slow()),))
+
+    (outcome,), _, _ = run([trial])
+
+    assert isinstance(outcome, Scored)
+    assert outcome.checks[0].evidence != threading.main_thread().name
 
 
 class GivesOut(CheckSpec):

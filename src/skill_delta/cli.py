@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -14,7 +15,9 @@ from typer.exceptions import TyperException
 
 from skill_delta import __version__
 from skill_delta.errors import ExitCode, ServiceError, UserError
-from skill_delta.wiring.terminal import Terminal
+from skill_delta.render.problems import problem_lines
+from skill_delta.render.redaction import Redactor
+from skill_delta.wiring.terminal import Terminal, write
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -199,6 +202,12 @@ def _key() -> str | None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The `skill-delta` command. Ends the process with one of `ExitCode`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever called us
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_guarded(arguments))
 
 
@@ -206,24 +215,25 @@ def _guarded(arguments: list[str] | None) -> int:
     try:
         code: int | None = app(args=arguments, standalone_mode=False)
     except TyperException as usage:
-        _complain(f"{usage.format_message()}\n  help: add --help to see every flag")
-        return ExitCode.USER_ERROR
-    except UserError as error:
-        _complain(str(error))
-        return ExitCode.USER_ERROR
-    except ServiceError as error:
-        _complain(str(error))
-        return ExitCode.NOT_MEASURED
+        return _ended(UserError(usage.format_message(), hint="add --help to see every flag"))
+    except (UserError, ServiceError) as error:
+        return _ended(error)
     except (KeyboardInterrupt, typer.Abort):
-        _complain("cancelled before anything was measured")
+        return _ended(ServiceError("cancelled before anything was measured"))
+    except SystemExit:
+        # The library's own way out when Ctrl-C comes early, or nobody reads what it prints.
         return ExitCode.NOT_MEASURED
     except Exception:  # noqa: BLE001 - whatever is left is ours
-        traceback.print_exc()
-        _complain("this is a bug in skill-delta, not in your skill: please report it")
+        key = _key()
+        write(sys.stderr, Redactor([key] if key else []).redact(traceback.format_exc()))
+        write(sys.stderr, "error: this is a bug in skill-delta, not in your skill: report it\n")
         return ExitCode.BUG
     return int(code or 0)
 
 
-def _complain(text: str) -> None:
-    for line in text.splitlines():
-        print(line if line.startswith("  ") else f"error: {line}", file=sys.stderr)
+def _ended(error: UserError | ServiceError) -> ExitCode:
+    """Say what went wrong. Others may have written parts of it, so no line of it is theirs."""
+    key = _key()
+    redactor = Redactor([key] if key else [])
+    write(sys.stderr, redactor.redact("".join(f"{line}\n" for line in problem_lines(error))))
+    return ExitCode.USER_ERROR if isinstance(error, UserError) else ExitCode.NOT_MEASURED

@@ -116,6 +116,8 @@ class _Run:
             if trial is None:
                 return
             self._record(place, await self._outcome(trial))
+            # A runner that never waits would leave no turn for a cancellation.
+            await asyncio.sleep(0)
 
     def _may_not_start(self) -> str:
         if not self._halted:
@@ -131,7 +133,7 @@ class _Run:
         except ServiceError as gone:
             self.halt(str(gone))
             return Errored(trial, str(gone))
-        return grade(trial, transcript)
+        return await grade(trial, transcript)
 
     def _record(self, place: int, outcome: Outcome) -> None:
         self._outcomes[place] = outcome

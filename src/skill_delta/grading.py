@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from skill_delta.core.suite import Check
 from skill_delta.core.transcript import Transcript
 from skill_delta.core.trials import CheckResult, Errored, Scored, Trial
 from skill_delta.errors import TrialError
 
 
-def grade(trial: Trial, transcript: Transcript) -> Scored | Errored:
-    """Run every check of the trial's case. A check that gives out loses the trial, not the run."""
+async def grade(trial: Trial, transcript: Transcript) -> Scored | Errored:
+    """Run every check of the trial's case. A check that gives out loses the trial, not the run.
+
+    Slow checks run in a thread: the time that trials beside this one take is being measured.
+    """
+    if any(check.spec.may_be_slow for check in trial.case.checks):
+        return await asyncio.to_thread(_graded, trial, transcript)
+    return _graded(trial, transcript)
+
+
+def _graded(trial: Trial, transcript: Transcript) -> Scored | Errored:
     results = []
     for check in trial.case.checks:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -219,12 +220,25 @@ def _compared_with_nothing(request: RunRequest) -> Mapping[str, Collection[str]]
 def labels(skills: Sequence[FoundSkill]) -> tuple[str, ...]:
     """How reports name each skill: its name, with its folder where two share one."""
     names = Counter(skill.working.skill.name for skill in skills)
-    return tuple(
-        f"{skill.working.skill.name} ({skill.working.skill.folder})"
-        if names[skill.working.skill.name] > 1
-        else skill.working.skill.name
-        for skill in skills
+    return _distinct(
+        [
+            f"{skill.working.skill.name} ({skill.working.skill.folder})"
+            if names[skill.working.skill.name] > 1
+            else skill.working.skill.name
+            for skill in skills
+        ]
     )
+
+
+def _distinct(wanted: Sequence[str]) -> tuple[str, ...]:
+    """Every label once: a name may be chosen to look like another skill's label."""
+    counts = Counter(wanted)
+    taken: dict[str, None] = {}
+    for label in wanted:
+        numbered = (f"{label} #{number}" for number in itertools.count(1))
+        free = (each for each in numbered if each not in counts and each not in taken)
+        taken[label if counts[label] == 1 else next(free)] = None
+    return tuple(taken)
 
 
 def _choose(skills: Sequence[FoundSkill], selection: Selection) -> list[_Chosen]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from command_line import CommandLine
 from git_repositories import GitRepository, skill
@@ -14,6 +16,7 @@ from github_job import Job
 from github_stand_in import GitHubStandIn
 from model_stand_in import Answer, ModelStandIn, Received, says
 from pull_requests import merged_by_github, on_branch
+from snapshot_files import MarkdownFile
 
 CASES = """\
 cases:
@@ -109,6 +112,16 @@ def test_a_regression_is_one_comment_and_a_red_check(job: Job, github: GitHubSta
         finished.log
     )
     assert "gate failed" in finished.summary
+
+
+def test_the_posted_comment_reads_well(
+    job: Job, github: GitHubStandIn, snapshot: SnapshotAssertion
+) -> None:
+    """As a reviewer meets it, with commits and times that differ from run to run left out."""
+    job.pull_request(edited(job.checkout, CURT), runner="scripted")
+
+    posted = re.sub(r"started=\S+", "started=…", comments(github)[0])
+    assert posted == snapshot(extension_class=MarkdownFile)
 
 
 def test_the_reports_are_where_the_outputs_say(job: Job, github: GitHubStandIn) -> None:

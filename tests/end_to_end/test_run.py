@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -396,6 +398,109 @@ def test_a_report_that_cannot_be_written_is_an_error_and_hides_no_failure(
     assert passed.exit_code == 2
     assert "could not be written" in passed.err
     assert failed.exit_code == 1
+
+
+def test_two_skills_of_one_name_stay_two(
+    repository: GitRepository, skill_delta: CommandLine
+) -> None:
+    """Even where their folders are called alike, or a name imitates another's label."""
+    for folder, answer_, name in (
+        ("a", "ok", "x"),
+        ("b", "bad", "x"),
+        ("c", "ok", '"x (b)"'),
+    ):
+        repository.write(
+            {
+                f"{folder}/SKILL.md": f"---\nname: {name}\ndescription: d\n---\nHello.\n",
+                f"{folder}/evals/cases.yaml": CASES.replace("Ada", "ok").replace("!", "bad"),
+                f"{folder}/evals/replies.yaml": f"replies: [{{text: {answer_}}}]",
+            }
+        )
+
+    run = skill_delta("run", ".", *SCRIPTED, "--json-output", "report.json")
+
+    outcomes = json.loads((repository.folder / "report.json").read_text())["outcomes"]
+    assert run.exit_code == 1
+    assert len({outcome["skill"] for outcome in outcomes}) == 3
+    assert [outcome["status"] for outcome in outcomes] == ["pass", "fail", "pass"]
+
+
+def test_a_blank_setting_switches_nothing_off(
+    greeting: GitRepository, skill_delta: CommandLine
+) -> None:
+    """`min-pass-rate:` without a value is the default."""
+    greeting.write({"skill-delta.yml": "min-pass-rate:\n", "greeting/SKILL.md": skill("1.2.0")})
+
+    assert skill_delta("run", "greeting", *SCRIPTED).exit_code == 1
+
+
+def test_a_report_is_not_written_through_a_link(
+    greeting: GitRepository, skill_delta: CommandLine, tmp_path: Path
+) -> None:
+    """The repository may have put it there."""
+    target = tmp_path / "precious"
+    target.write_text("mine")
+    (greeting.folder / "report.json").symlink_to(target)
+
+    run = skill_delta("run", "greeting", *SCRIPTED, "--json-output", "report.json")
+
+    assert run.exit_code == 2
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "a\0b", "folder/", "."])
+def test_an_output_that_cannot_be_is_refused_unspent(
+    path: str, greeting: GitRepository, skill_delta: CommandLine
+) -> None:
+    """Before the first trial."""
+    greeting.write({"folder/x": "", "skill-delta.yml": f"json-output: {json.dumps(path)}\n"})
+
+    assert skill_delta("run", "greeting", *SCRIPTED).exit_code == 2
+
+
+HOSTILE_KEY = '"a\\n  ::error::pwned\\e[31m"'
+
+
+def test_no_line_of_an_error_is_written_by_a_file(
+    greeting: GitRepository, skill_delta: CommandLine
+) -> None:
+    """In a workflow's log it would be a command."""
+    greeting.write(
+        {"greeting/SKILL.md": f"---\nname: x\n{HOSTILE_KEY}: 1\n{HOSTILE_KEY}: 2\n---\nhi"}
+    )
+
+    run = skill_delta("run", "greeting", *SCRIPTED)
+
+    assert run.exit_code == 2
+    assert "pwned" in run.err
+    assert all(line.startswith(("error: ", "  help: ")) for line in run.err.splitlines())
+    assert "\x1b" not in run.err
+
+
+@pytest.mark.parametrize("closed", ["1>&-", "2>&-", "1>/dev/full", "2>/dev/full"])
+def test_a_terminal_that_gives_out_takes_nothing_with_it(
+    closed: str, greeting: GitRepository
+) -> None:
+    """The report is written, and the exit code is the gate's."""
+    command = f"{sys.executable} -m skill_delta run greeting --runner scripted"
+    report = "--json-output report.json"
+
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f"{command} {report} {closed}"],
+        cwd=greeting.folder,
+        check=False,
+        capture_output=True,
+    )
+    refused = subprocess.run(
+        ["/bin/sh", "-c", f"{command} --min-delta 0 {closed}"],
+        cwd=greeting.folder,
+        check=False,
+        capture_output=True,
+    )
+
+    assert ended.returncode == 0
+    assert json.loads((greeting.folder / "report.json").read_text())["gate"]["passed"]
+    assert refused.returncode == 2
 
 
 def test_a_ceiling_names_what_it_cut(greeting: GitRepository, skill_delta: CommandLine) -> None:

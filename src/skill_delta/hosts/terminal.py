@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
@@ -63,7 +64,8 @@ class LineProgress:
         self._tally.add(outcome)
         if self._clock() - self._said >= LINE_EVERY_SECONDS:
             self._said = self._clock()
-            print(f"skill-delta: {self._tally}", file=self._stream, flush=True)
+            with contextlib.suppress(OSError, ValueError):  # nobody reads along any more
+                print(f"skill-delta: {self._tally}", file=self._stream, flush=True)
 
     def end(self) -> None:
         """Nothing is left on the screen, so there is nothing to clear."""

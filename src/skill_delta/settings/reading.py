@@ -10,7 +10,6 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from skill_delta.core.documents import Document, Path
-from skill_delta.core.trials import NO_SKILL
 from skill_delta.errors import UserError, UserErrors
 from skill_delta.settings.commands import RUN, Command
 from skill_delta.settings.model import Settings, kebab
@@ -49,7 +48,8 @@ def _config_values(config: Document | None) -> Mapping[str, JsonValue]:
     )
     if problems:
         raise UserErrors(problems)
-    return {key.replace("-", "_"): value for key, value in config.value.items()}
+    # A blank value is an absent one: `min-pass-rate:` must not switch a bar off.
+    return {k.replace("-", "_"): value for k, value in config.value.items() if value is not None}
 
 
 _CONFIG_KEYS = tuple(kebab(name) for name in Settings.model_fields)
@@ -130,13 +130,13 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "model": bool(settings.asking_runners),
         "base_url": bool(settings.asking_runners),
         "replies": "scripted" in settings.runner,
-        "base": bool({*settings.baseline} - {NO_SKILL}),
+        "base": not {"previous", "base"}.isdisjoint(settings.baseline),
     }
     why = {
         "model": "no runner of this run asks a model",
         "base_url": "no runner of this run asks a model",
         "replies": "the scripted runner is not part of this run",
-        "base": "no baseline of this run comes from history",
+        "base": "neither previous nor base is a baseline of this run",
     }
     return [
         UserError(f"--{kebab(name)} has no effect: {why[name]}", hint=f"drop --{kebab(name)}")

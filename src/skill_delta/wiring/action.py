@@ -272,7 +272,7 @@ class _Teller:
         self._print("".join(f"{annotation}\n" for annotation in redacted))
 
     def _print(self, commands: str) -> None:
-        print(commands, end="", file=self._terminal.out, flush=True)
+        self._terminal.say(commands)
 
 
 def write_reports(

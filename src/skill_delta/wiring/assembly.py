@@ -62,7 +62,7 @@ def evaluate(
     runners = runners_of(settings, candidates, key)
     if any(runner.costs_money for runner in runners.values()):
         cases = pipeline.chosen_cases(skills, request.selection)
-        print(pipeline.ceiling_of_runs(request, cases, len(runners)), file=terminal.out, flush=True)
+        terminal.say(f"{pipeline.ceiling_of_runs(request, cases, len(runners))}\n")
     progress = (BarProgress if terminal.watched else LineProgress)(terminal.err)
 
     async def all_of_it() -> Report:

@@ -45,7 +45,7 @@ def check_here(
             raise error
         case Unchanged(ends=ends):
             frame = Frame(base_found=ends.how)
-            _print(render_unchanged(ends.base.hex(), ends.head.hex(), frame=frame), terminal)
+            terminal.say(render_unchanged(ends.base.hex(), ends.head.hex(), frame=frame))
             return outcome.exit_code
         case Evaluated():
             return _told(outcome, Redactor([key] if key else []), terminal)
@@ -54,13 +54,9 @@ def check_here(
 def _told(outcome: Evaluated, redactor: Redactor, terminal: Terminal) -> ExitCode:
     redact, folder = redactor.redact, outcome.settings.report_dir
     frame = Frame(base_found=outcome.ends.how, report_path=f"{folder}/report.md" if folder else "")
-    _print(redact(render_comment(outcome.report, frame=frame, redact=redact)), terminal)
+    terminal.say(redact(render_comment(outcome.report, frame=frame, redact=redact)))
     code = outcome.exit_code
     unwritten = write_reports(Path.cwd(), folder, outcome.report, redact) if folder else ""
     if unwritten and code is ExitCode.PASSED:
         raise UserError(unwritten)
     return code
-
-
-def _print(text: str, terminal: Terminal) -> None:
-    print(text, end="", file=terminal.out, flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -54,15 +55,16 @@ def run(
         report = evaluate(candidates, settings, history, key, terminal)
     report = _completed(report, [candidate.found for candidate in candidates], history, settings)
     redactor = Redactor([key] if key else [])
-    style = ANSI if terminal.colour else PLAIN
-    print(redactor.redact(render_terminal(report, style)), end="", file=terminal.out, flush=True)
+    # The files first: a terminal that gives out takes nothing with it.
     unwritten = [
         problem
         for name, path in outputs.items()
         if (problem := _write(path, redactor.redact(RENDERERS[name](report))))
     ]
+    style = ANSI if terminal.colour else PLAIN
+    terminal.say(redactor.redact(render_terminal(report, style)))
     for problem in unwritten:
-        print(f"error: {problem}", file=terminal.err)
+        terminal.complain(f"error: {problem}\n")
     return ExitCode.USER_ERROR if unwritten and report.gate.passed else report.gate.exit_code
 
 
@@ -167,21 +169,38 @@ def _outputs(settings: Settings) -> Mapping[str, Path]:
     }
     outputs = {name: Path(path) for name, path in named.items() if path is not None}
     for name, path in outputs.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"--{name}-output: {path.parent}: {error.strerror}") from None
-        if path.is_dir():
-            raise UserError(f"--{name}-output: {path} is a folder", hint="name a file in it")
-    if len(set(outputs.values())) < len(outputs):
-        raise UserError("two reports would be written to the same file")
+        _refuse_output(f"--{name}-output", path)
+    places = [path.parent.resolve() / path.name for path in outputs.values()]
+    if len(set(places)) < len(places):
+        raise UserError(f"two reports would be written to {shown(max(places, key=places.count))}")
     return outputs
+
+
+def _refuse_output(flag: str, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.lstat()  # names what cannot be the name of a file
+        is_folder, is_link = path.is_dir(), path.is_symlink()
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"{flag}: {path}: {reason}") from None
+    if is_link:
+        # What it leads to may be anything, and the repository may have put it there.
+        raise UserError(
+            f"{flag}: {path} is a link, and is not followed", hint="name the file itself"
+        )
+    if is_folder:
+        raise UserError(f"{flag}: {path} is a folder", hint="name a file in it")
 
 
 def _write(path: Path, text: str) -> str:
     """Write a report; what went wrong, in words, where something did."""
     try:
-        path.write_text(text, encoding="utf-8")
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
         return f"the report {path} could not be written: {error.strerror}"
     return ""

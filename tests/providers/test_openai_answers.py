@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue, SecretStr
 
 from conversations import KEY
-from model_stand_in import says
+from model_stand_in import Answer, says
 from skill_delta.core.conversation import Completion, RequestedCall
 from skill_delta.core.transcript import Usage
 from skill_delta.errors import TrialError
@@ -118,13 +118,64 @@ def test_half_a_character_is_replaced() -> None:
 
 @pytest.mark.parametrize(
     "usage",
-    [None, {}, [], {"prompt_tokens": None}, {"prompt_tokens": -1}, {"prompt_tokens": True}, "12"],
+    [None, {}, [], {"prompt_tokens": None}, {"prompt_tokens": 0, "completion_tokens": 0}, "12"],
     ids=repr,
 )
 def test_an_answer_whose_tokens_were_not_counted_is_none(usage: object) -> None:
     """It could neither be compared nor kept below a limit."""
     with pytest.raises(TrialError, match="did not count"):
         read({**message(content="Hello."), "usage": usage})
+
+
+@pytest.mark.parametrize("side", ["prompt_tokens", "completion_tokens"])
+@pytest.mark.parametrize(
+    "count", [10**9 + 1, 10**400, -1, True, 5.0, float("inf"), float("nan"), "5", [5], {}], ids=repr
+)
+def test_a_count_of_tokens_that_is_none_loses_the_trial(side: str, count: object) -> None:
+    """What it is added to would be as absurd, and no report could print it."""
+    usage = {"prompt_tokens": 100, "completion_tokens": 5, side: count}
+
+    with pytest.raises(TrialError, match="a count of tokens that is no number from 0 to") as lost:
+        read({**message(content="Hello."), "usage": usage})
+
+    assert (lost.value.input_tokens, lost.value.output_tokens) == (0, 0)
+
+
+def test_the_largest_count_that_is_believed() -> None:
+    """A thousand million tokens, on either side."""
+    usage = {"prompt_tokens": 10**9, "completion_tokens": 10**9}
+
+    assert read({**message(content="Hello."), "usage": usage}).usage == Usage(10**9, 10**9)
+
+
+@pytest.mark.parametrize(
+    ("finish", "words"),
+    [
+        ("length", "HTTP 200 with an answer cut by the server's token limit: "),
+        ("content_filter", "HTTP 200 with an answer cut by the provider's filter: "),
+    ],
+)
+@pytest.mark.parametrize("cut", [says("Order 12"), says(None, calls=[("a", '{"b": 1')])])
+def test_an_answer_cut_short_is_none(finish: str, words: str, cut: Answer) -> None:
+    """The skill is not to blame for what the model was not let say; the tokens were spent."""
+    body = json.loads(cut.body)
+    body["choices"][0]["finish_reason"] = finish
+
+    with pytest.raises(TrialError) as lost:
+        read(body)
+
+    assert str(lost.value).startswith(words)
+    assert (lost.value.input_tokens, lost.value.output_tokens) == (120, 8)
+
+
+@pytest.mark.parametrize("finish", ["stop", "tool_calls", "function_call", "eos", None, "", 1, []])
+def test_any_other_end_is_the_models_own(finish: object) -> None:
+    """Servers have words of their own for it, or none."""
+    body = message(content="Hello.")
+
+    [choice] = json.loads(json.dumps(body["choices"]))
+
+    assert read({**body, "choices": [{**choice, "finish_reason": finish}]}).text == "Hello."
 
 
 NO_ANSWERS: Mapping[str, tuple[object, str]] = {
@@ -154,7 +205,9 @@ NO_ANSWERS: Mapping[str, tuple[object, str]] = {
     "a page": (b"<html>Bad gateway</html>", "not JSON"),
     "half a body": (b'{"choices": [{"mess', "not JSON"),
     "an event stream": (b'data: {"choices": []}\n\n', "not JSON"),
-    "no body": (b"", "not JSON"),
+    "no body": (b"", "an empty body$"),
+    "a blank body": (b" \r\n", "an empty body$"),
+    "an invisible body": ("\u200b".encode(), "not JSON$"),
     "too deep": (b"[" * 200_000, "not JSON"),
     "not UTF-8": (b'{"choices": "\xff"}', "not JSON"),
 }

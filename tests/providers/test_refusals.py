@@ -89,6 +89,13 @@ def test_a_wait_beyond_patience_is_not_begun() -> None:
         setback_in(a_reply(429, retry_after="86400"), an_endpoint())
 
 
+@pytest.mark.parametrize("after", ["1e308", "inf", "604801", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_an_absurd_wait_is_not_spelled_out(after: str) -> None:
+    """Three hundred digits tell nobody more."""
+    with pytest.raises(TrialError, match=r"asks to wait more than a week, and at most 120 s"):
+        setback_in(a_reply(429, retry_after=after, date=NOON), an_endpoint())
+
+
 @pytest.mark.parametrize("status", [200, 204, 301, 400, 401, 403, 404, 413, 422])
 def test_other_replies_do_not_pass_by_waiting(status: int) -> None:
     """The same request would bring the same reply."""

@@ -207,6 +207,7 @@ def test_an_error_loses_the_trial_in_place_of_the_answer(calls: str) -> None:
 
 FILE = "evals/replies.yaml"
 NEITHER = "a reply needs either text or error"
+AT_MOST = "it should be less than or equal to"
 
 MISTAKES: Mapping[str, tuple[str, Sequence[str]]] = {
     "nothing": ("", [f"{FILE}: it should be a mapping with the one key 'replies'"]),
@@ -263,6 +264,18 @@ MISTAKES: Mapping[str, tuple[str, Sequence[str]]] = {
         "replies:\n  - text: a\n    cost_usd: -1",
         [f"{FILE}:3: replies[0].cost_usd: it should be greater than or equal to 0 (got -1)"],
     ),
+    "absurd figures": (
+        (
+            "replies:\n  - usage: {input_tokens: 1000000001, output_tokens: 1000000001}\n"
+            "    cost_usd: 1e7\n    latency_ms: 1e10\n    text: a"
+        ),
+        [
+            f"{FILE}:2: replies[0].usage.input_tokens: {AT_MOST} 1000000000 (got 1000000001)",
+            f"{FILE}:2: replies[0].usage.output_tokens: {AT_MOST} 1000000000 (got 1000000001)",
+            f"{FILE}:3: replies[0].cost_usd: {AT_MOST} 1000000 (got 10000000.0)",
+            f"{FILE}:4: replies[0].latency_ms: {AT_MOST} 1000000000 (got 10000000000.0)",
+        ],
+    ),
     "no YAML": (
         "replies: [x}",
         [f"{FILE}:1: did not find expected ',' or ']' (column 12)"],
@@ -287,6 +300,34 @@ def test_many_mistakes_are_not_all_listed() -> None:
     lines = str(error.value).splitlines()
     assert len(lines) == MAX_PROBLEMS + 1
     assert lines[-1] == "evals/replies.yaml:1: 10 more problems are not listed"
+
+
+@pytest.mark.parametrize("amount", [".inf", ".nan", "1e308", "1" + "0" * 310, "0x" + "f" * 5000])
+@pytest.mark.parametrize("field", ["cost_usd", "latency_ms", "usage"])
+def test_no_absurd_amount_is_read(field: str, amount: str) -> None:
+    """A report could not print what it adds up to."""
+    value = f"{{output_tokens: {amount}}}" if field == "usage" else amount
+
+    with pytest.raises(UserError) as error:
+        replies(f"replies:\n  - text: a\n    {field}: {value}\n")
+
+    assert str(error.value).startswith(f"{FILE}:3: ")
+    assert len(str(error.value)) < 300
+
+
+def test_the_largest_amounts_are_read() -> None:
+    """A thousand million tokens, a million dollars, eleven days."""
+    [reply] = replies(
+        """
+        replies:
+          - text: a
+            usage: {input_tokens: 1000000000, output_tokens: 1000000000}
+            cost_usd: 1e6
+            latency_ms: 1e9
+        """
+    )
+
+    assert reply.used.tokens == 2 * 10**9
 
 
 keys = st.sampled_from([*Reply.model_fields, "replies", "name", "arguments", "input_tokens"])

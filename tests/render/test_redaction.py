@@ -26,7 +26,7 @@ KEY = "s3cr3t/Key+with=odd_chars"
 
 SECRETS = st.text(
     string.ascii_letters + string.digits + string.punctuation, min_size=8, max_size=50
-)
+).filter(lambda text: len(text) > 16 or not set(text) <= set(string.ascii_lowercase))
 
 
 A_REPORT = a_report(runs("refund", candidate="F", previous="P"))
@@ -159,19 +159,37 @@ def test_what_does_not_look_like_a_key_stays(text: str) -> None:
     assert Redactor([]).redact(text) == text
 
 
-@pytest.mark.parametrize("secret", ["", "a", "abc", "1234", "12.5", "true", "null"])
+PLAIN = st.text(string.printable, max_size=7) | st.text(string.ascii_lowercase, max_size=16)
+
+
+@settings(deadline=None)
+@given(PLAIN)
+@example("")
+@example("none")
+@example("true")
+@example("1234567")
+@example("outcomes")
+@example("candidate")
 def test_what_is_too_short_or_too_plain_to_be_a_secret_hides_nothing(secret: str) -> None:
-    """An empty input must not strike out every character, nor a number the report's own."""
-    text = f'{{"a": {secret or 1}, "b": "{secret}"}}'
+    """Local servers take any word for a key, and a report without that word is none."""
+    text = f"{OUR_OWN_WORDS} {secret}"
 
     assert Redactor([secret]).redact(text) == text
 
 
-def test_a_short_secret_goes_where_it_stands_alone() -> None:
-    """It is a part of too many words to be looked for in them."""
-    redact = Redactor(["hunt3r"]).redact
+@pytest.mark.parametrize(
+    "secret", ["hunter22", "Candidate", "abcdefghijklmnopq", "le mot de passe"]
+)
+def test_from_eight_characters_on_what_is_no_plain_word_is_a_secret(secret: str) -> None:
+    """Nobody's key is safe for being weak."""
+    assert Redactor([secret]).redact(f"it is {secret}!") == f"it is {REDACTED}!"
 
-    assert redact("the password hunt3r, not hunt3rs") == f"the password {REDACTED}, not hunt3rs"
+
+def test_what_only_looks_like_a_key_stays_in_what_is_still_to_be_graded() -> None:
+    """An answer that shows how to send a token is graded as it was given; the key goes."""
+    shown = "Authorization: Bearer abcdefgh.ijklmnop.0123"
+
+    assert Redactor([KEY]).redact_known(f"{shown} {KEY}") == f"{shown} {REDACTED}"
 
 
 @settings(deadline=None)

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import quote, unquote_to_bytes
@@ -37,12 +38,14 @@ class VendorApi(ModelApi, Protocol):
 class Endpoint:
     """A URL to post to, the model asked for there, and whose key it takes.
 
-    `url` holds no user name or password: those become `basic`, the value of a header.
+    `url` holds no user name or password: those become `basic`, the value of a header. `base` is
+    what the person named, for messages: without the path posted to, and without any secret.
     """
 
     url: httpx.URL
     model: str
     key_variable: str
+    base: str
     key: str = field(default="", repr=False)
     basic: str = field(default="", repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -71,6 +74,19 @@ class Endpoint:
         return text
 
 
+def secrets_of(url: str) -> tuple[str, ...]:
+    """What a base URL holds that no report may: a user's name, a password, and the query's values.
+
+    Each as the server would read it and, for a user, as the header that carries both. An API's
+    version is none of them, under whatever name ends so; a URL that cannot be read holds nothing.
+    """
+    try:
+        read = httpx.URL(url.strip())
+    except (httpx.InvalidURL, UnicodeError):
+        return ()
+    return _secrets_in(read)
+
+
 def endpoint_at(
     base_url: str, path: str, model: str, *, key: SecretStr | None, key_variable: str
 ) -> Endpoint:
@@ -80,15 +96,18 @@ def endpoint_at(
     """
     url = _url(base_url)
     before, _, query = url.raw_path.partition(b"?")
-    whole = before.rstrip(b"/").removesuffix(path.encode()).rstrip(b"/") + path.encode()
+    root = before.rstrip(b"/").removesuffix(path.encode()).rstrip(b"/")
+    whole = root + path.encode()
     raw_path = whole + b"?" + query if query else whole
     plain = SecretStr("") if key is None else key
     secret = _header_safe(plain.get_secret_value().strip(), key_variable)
-    basic = base64.b64encode(unquote_to_bytes(url.userinfo)).decode("ascii")
+    plain_url = url.copy_with(userinfo=b"", fragment=None)
+    basic = _basic(url)
     return Endpoint(
-        url=url.copy_with(raw_path=raw_path, userinfo=b"", fragment=None),
+        url=plain_url.copy_with(raw_path=raw_path),
         model=model,
         key_variable=key_variable,
+        base=str(plain_url.copy_with(raw_path=root or b"/")),
         key=secret,
         basic=basic,
         secrets=_spellings(url, secret, basic),
@@ -120,14 +139,32 @@ def _header_safe(key: str, key_variable: str) -> str:
     )
 
 
+def _basic(url: httpx.URL) -> str:
+    return base64.b64encode(unquote_to_bytes(url.userinfo)).decode("ascii")
+
+
+def _secrets_in(url: httpx.URL) -> tuple[str, ...]:
+    query = (value for name, value in url.params.multi_items() if not name.endswith("version"))
+    return tuple(dict.fromkeys(filter(None, (url.username, url.password, _basic(url), *query))))
+
+
 def _spellings(url: httpx.URL, *keys: str) -> tuple[str, ...]:
-    """Every secret as it stands, and as JSON or a URL would spell it; the longest first."""
+    """Every secret as it stands, and as JSON, a URL or base64 would spell it; the longest first."""
     query = {value for name, value in url.params.multi_items() if _SECRET_NAME.search(name)}
-    plain = {*keys, url.password, *query}
+    # A short user's name or unnamed parameter is a word like any other.
+    plain = {*keys, url.password, *query, *(s for s in _secrets_in(url) if len(s) >= 8)}
     spelled = {spelling for secret in plain for spelling in (secret, json.dumps(secret)[1:-1])}
     spelled |= {quote(secret, safe="") for secret in plain}
+    spelled |= {digits for secret in plain for digits in _in_base64(secret.encode())}
     # Hiding each `a` would hide the message, and keep no secret.
     return tuple(sorted((s for s in spelled if len(s) >= 4), key=len, reverse=True))
+
+
+def _in_base64(secret: bytes) -> Iterator[str]:
+    """The digits that it alone decides, behind any number of bytes: a `user:`, for one."""
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + secret).decode("ascii")
+        yield encoded[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]
 
 
 def _printable(character: str) -> str:

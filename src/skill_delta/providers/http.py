@@ -17,6 +17,7 @@ from skill_delta.errors import TrialError
 from skill_delta.providers.connection import CONNECT_SECONDS, connection_to
 from skill_delta.providers.endpoint import VendorApi
 from skill_delta.providers.gate import Gate, full_jitter
+from skill_delta.providers.redacted import redacted
 from skill_delta.providers.refusals import Reply, Setback, refusal_in, setback_in
 
 MAX_ATTEMPTS = 6
@@ -31,10 +32,12 @@ Price: TypeAlias = Callable[[Usage], float | None]
 class HttpModel:
     """A model behind a vendor's HTTP endpoint. At most `workers` requests are under way at once.
 
-    `timeout` bounds one attempt, in seconds. `clock` counts seconds and `sleep` waits for them.
+    `timeout` bounds one attempt, in seconds. `redact` takes secrets out of a text: what the model
+    says passes through it whole, before any check quotes, and cuts, a part of it. `clock` counts
+    seconds and `sleep` waits for them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a clock and its sleep are one collaborator
         self,
         api: VendorApi,
         *,
@@ -42,6 +45,7 @@ class HttpModel:
         workers: int,
         rng: Random,
         timeout: float = 300.0,
+        redact: Callable[[str], str] = str,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -49,6 +53,7 @@ class HttpModel:
         self._price = price
         self._rng = rng
         self._timeout = timeout
+        self._redact = redact
         self._clock = clock
         self._sleep = sleep
         self._gate = Gate(workers, MAX_ATTEMPTS, rng=rng, clock=clock, sleep=sleep)
@@ -76,7 +81,7 @@ class HttpModel:
                 return self._read(reply)
             setback = reply
             await self._back_off(setback, turn, attempt)
-        raise TrialError(f"{setback.reason}, after {MAX_ATTEMPTS} attempts")
+        raise TrialError(f"{setback.reason}, after {MAX_ATTEMPTS} attempts{setback.advice}")
 
     async def close(self) -> None:
         """Close every connection that is not in use."""
@@ -89,9 +94,16 @@ class HttpModel:
         except TimeoutError:
             return Setback(f"no answer within {self._timeout:g} s")
         except (httpx.RequestError, OSError) as error:
-            said = self._api.endpoint.quote(f"{type(error).__name__}: {error}")
-            return Setback(f"the connection failed ({said})")
+            return self._failed(error)
         return setback_in(reply, self._api.endpoint) or reply
+
+    def _failed(self, error: Exception) -> Setback:
+        base = self._api.endpoint.base
+        said = self._api.endpoint.quote(f"{type(error).__name__}: {error}")
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            reason = f"{base} could not be reached ({said})"
+            return Setback(reason, advice=": is the server running?")
+        return Setback(f"the connection to {base} failed ({said})")
 
     async def _send(self, request: httpx.Request) -> Reply:
         connection = self._idle.pop() if self._idle else connection_to(request.url)
@@ -123,13 +135,28 @@ class HttpModel:
             lost.cost_usd = self._price(usage) if usage.tokens else 0.0
             raise
         cost = self._price(completion.usage)
-        return replace(completion, cost_usd=cost, latency_ms=reply.seconds * 1000)
+        said = redacted(completion, self._redact)
+        return replace(said, cost_usd=cost, latency_ms=reply.seconds * 1000)
 
 
 async def _body(response: httpx.Response) -> bytes:
+    """The body, which is never decoded: a few hundred bytes can unpack to gigabytes.
+
+    An error's status says enough, so that it may still pass. Raises `TrialError` for an answer
+    that is encoded, and for any body larger than `MAX_BODY`.
+    """
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        await response.aclose()
+        if response.is_success:
+            raise TrialError(
+                "the answer came with a Content-Encoding, though none was asked for: let the "
+                "server, or the proxy before it, send it plain"
+            )
+        return b""
     parts = []
     size = 0
-    async for part in response.aiter_bytes():
+    async for part in response.aiter_raw():
         parts.append(part)
         size += len(part)
         if size > MAX_BODY:

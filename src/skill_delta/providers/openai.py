@@ -25,6 +25,9 @@ from skill_delta.core.transcript import Usage
 from skill_delta.errors import TrialError
 from skill_delta.providers.endpoint import Endpoint, endpoint_at
 
+MAX_TOKENS = 10**9
+"""The most tokens that one answer is believed to have taken, on either side."""
+
 NOTHING_MORE: Mapping[str, JsonValue] = MappingProxyType({})
 
 
@@ -74,8 +77,9 @@ class OpenAiChat:
     def read(self, response: httpx.Response) -> Completion:
         """The first choice. `cost_usd` is left to whoever knows the price.
 
-        Raises `TrialError` for a body that is no answer to grade, which one without a count of
-        tokens is not: what is not measured can neither be compared nor kept below a limit.
+        Raises `TrialError` for a body that is no answer to grade. One that the server's limit or
+        the provider's filter cut short is none, for the model had more to say; nor is one without
+        a count of tokens: what is not measured can neither be compared nor kept below a limit.
         """
         usage = Usage()
         try:
@@ -84,8 +88,9 @@ class OpenAiChat:
             return _completion(body, usage)
         except _NoAnswerError as error:
             said = self.endpoint.quote(response.content.decode("utf-8", "replace"))
+            quoted = f": {said}" if said else ""
             raise TrialError(
-                f"HTTP {response.status_code} with {error}: {said}",
+                f"HTTP {response.status_code} with {error}{quoted}",
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
                 cost_usd=None if usage.tokens else 0.0,
@@ -138,6 +143,8 @@ def _tool(tool: OfferedTool) -> dict[str, JsonValue]:
 
 
 def _parsed(content: bytes) -> Mapping[str, JsonValue]:
+    if not content.strip():
+        raise _NoAnswerError("an empty body")
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -145,6 +152,13 @@ def _parsed(content: bytes) -> Mapping[str, JsonValue]:
     if not isinstance(body, dict):
         raise _NoAnswerError("a body that is not a JSON object")
     return body
+
+
+_CUT_BY: Mapping[str, str] = {
+    "length": "the server's token limit",
+    "content_filter": "the provider's filter",
+}
+"""Who ended an answer before the model did, by `finish_reason`."""
 
 
 def _completion(body: Mapping[str, JsonValue], usage: Usage) -> Completion:
@@ -155,6 +169,8 @@ def _completion(body: Mapping[str, JsonValue], usage: Usage) -> Completion:
     if not isinstance(choice, dict):
         raise _NoAnswerError("an answer without choices")
     finish = choice.get("finish_reason")
+    if isinstance(finish, str) and finish in _CUT_BY:
+        raise _NoAnswerError(f"an answer cut by {_CUT_BY[finish]}")
     message = choice.get("message")
     if choice.get("error") or finish == "error" or not isinstance(message, dict):
         raise _NoAnswerError("a choice that holds no message")
@@ -224,14 +240,18 @@ def _finite(number: str) -> float:
 
 
 def _usage(counted: JsonValue) -> Usage:
-    """The tokens the server counted; zero where it counted none."""
+    """The tokens the server counted; zero where it says nothing of them."""
     if not isinstance(counted, dict):
         return Usage()
     return Usage(_count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens")))
 
 
 def _count(value: JsonValue) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    if value is None:
+        return 0
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS:
+        return value
+    raise _NoAnswerError(f"a count of tokens that is no number from 0 to {MAX_TOKENS:,}")
 
 
 def _writable(text: str) -> str:

@@ -16,10 +16,12 @@ from skill_delta.providers.endpoint import Endpoint
 LONGEST_WAIT = 120.0
 """The longest `Retry-After` that is waited for, in seconds."""
 
+_WEEK = 7 * 24 * 60 * 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one attempt brought. `body` is as it was before its content encoding."""
+    """What one attempt brought. `body` is empty where the server encoded it: it was not read."""
 
     status: int
     headers: httpx.Headers
@@ -32,12 +34,14 @@ class Setback:
     """Why one attempt failed that may succeed later.
 
     `retry_after` is what the server asked for, in seconds. `concerns_all` says that others would
-    fare alike: a rate limit or an overload, not one lost connection.
+    fare alike: a rate limit or an overload, not one lost connection. `advice` is what a person
+    might do, should it not pass.
     """
 
     reason: str
     retry_after: float = 0.0
     concerns_all: bool = False
+    advice: str = ""
 
 
 def setback_in(reply: Reply, endpoint: Endpoint) -> Setback | None:
@@ -50,9 +54,9 @@ def setback_in(reply: Reply, endpoint: Endpoint) -> Setback | None:
     reason = f"{_shown(reply.status)}{_quoted(reply, endpoint)}"
     wait = retry_after(reply.headers)
     if wait is not None and wait > LONGEST_WAIT:
+        asked = f"{wait:,.0f} s" if wait <= _WEEK else "more than a week"
         raise TrialError(
-            f"{reason}; the server asks to wait {wait:,.0f} s, "
-            f"and at most {LONGEST_WAIT:g} s are waited"
+            f"{reason}; the server asks to wait {asked}, and at most {LONGEST_WAIT:g} s are waited"
         )
     return Setback(reason, wait or 0.0, wait is not None or reply.status in (429, 503, 529))
 

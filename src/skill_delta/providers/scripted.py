@@ -34,7 +34,9 @@ def _as_list(value: object) -> object:
 
 
 Count = Annotated[int, Field(ge=0)]
-Amount = Annotated[float, Field(ge=0)]
+Tokens = Annotated[int, Field(ge=0, le=10**9)]
+Dollars = Annotated[float, Field(ge=0, le=1e6)]
+Milliseconds = Annotated[float, Field(ge=0, le=1e9)]
 Text = Annotated[str, Field(min_length=1)]
 Repetitions = Annotated[list[Count], Field(min_length=1), BeforeValidator(_as_list)]
 
@@ -53,8 +55,8 @@ class ScriptedCall(_Entry):
 class ScriptedUsage(_Entry):
     """The tokens that the answer is said to have taken."""
 
-    input_tokens: Count = 0
-    output_tokens: Count = 0
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
 
 
 class Reply(_Entry):
@@ -73,8 +75,8 @@ class Reply(_Entry):
     tool_calls: list[ScriptedCall] = Field(default_factory=list)
     loads_skill: bool = False
     usage: ScriptedUsage = ScriptedUsage()
-    cost_usd: Amount = 0.0
-    latency_ms: Amount = 0.0
+    cost_usd: Dollars = 0.0
+    latency_ms: Milliseconds = 0.0
     error: Text | None = None
 
     @model_validator(mode="after")

@@ -90,8 +90,17 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
         terminal,
     )
     token = request.token.get_secret_value() if request.token else None
-    teller = _Teller(request, host, terminal, Redactor(filter(None, (key, token))))
+    teller = _Teller(request, host, terminal, _redactor(outcome, key, token))
     return teller.tell(outcome)
+
+
+def _redactor(outcome: CheckOutcome, key: str | None, token: str | None) -> Redactor:
+    settings = None if isinstance(outcome, Unchanged) else outcome.settings
+    if settings is None:
+        return Redactor(filter(None, (key, token)))
+    from skill_delta.wiring.assembly import redactor_for  # noqa: PLC0415 - it is loaded by now
+
+    return redactor_for(settings.base_url, key, token)
 
 
 def _refs(request: ActionRequest) -> Refs:

@@ -25,6 +25,7 @@ from skill_delta.pipeline import FoundSkill, Ports, RunRequest, Selection
 from skill_delta.ports import Baselines, Model, Runner, SourceFiles
 from skill_delta.providers import PROVIDERS, Vendor
 from skill_delta.providers.scripted import Reply, ScriptedModel, read_replies
+from skill_delta.render.redaction import Redactor
 from skill_delta.runners.model import ModelRunner
 from skill_delta.settings.model import Settings
 from skill_delta.wiring.terminal import Terminal
@@ -110,6 +111,16 @@ def _cancelled_by_signals(cancelled: asyncio.Event) -> Iterator[None]:
                 loop.remove_signal_handler(number)
 
 
+def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:
+    """Takes out the keys, and what a base URL holds of a user, a password or a query."""
+    of_url: tuple[str, ...] = ()
+    if base_url is not None:
+        from skill_delta.providers.endpoint import secrets_of  # noqa: PLC0415 - httpx takes 0.1 s
+
+        of_url = secrets_of(base_url)
+    return Redactor([*filter(None, secrets), *of_url])
+
+
 def request_of(settings: Settings, skills: Sequence[str]) -> RunRequest:
     """What the settings ask of a run of these skills. Bars of other skills are for other runs."""
 
@@ -172,6 +183,7 @@ def _asking_runner(name: str, vendor: Vendor, settings: Settings, key: str | Non
         price=lambda usage: price_of(model, endpoint, usage),
         workers=settings.concurrency,
         rng=Random(settings.seed),  # noqa: S311 - spreads retries
+        redact=redactor_for(settings.base_url, key).redact_known,
     )
     return ModelRunner(name, asked, costs_money=True, model_name=model)
 

@@ -13,6 +13,7 @@ from skill_delta.render.comment import render_comment
 from skill_delta.render.frame import Frame, render_unchanged
 from skill_delta.render.redaction import Redactor
 from skill_delta.wiring.action import write_reports
+from skill_delta.wiring.assembly import redactor_for
 from skill_delta.wiring.check import CheckRequest, Evaluated, Stopped, Unchanged, check
 from skill_delta.wiring.terminal import Terminal
 
@@ -48,7 +49,8 @@ def check_here(
             terminal.say(render_unchanged(ends.base.hex(), ends.head.hex(), frame=frame))
             return outcome.exit_code
         case Evaluated():
-            return _told(outcome, Redactor([key] if key else []), terminal)
+            redactor = redactor_for(outcome.settings.base_url, key)
+            return _told(outcome, redactor, terminal)
 
 
 def _told(outcome: Evaluated, redactor: Redactor, terminal: Terminal) -> ExitCode:

@@ -26,11 +26,10 @@ from skill_delta.history.working_copy import find_skills
 from skill_delta.history.working_files import shown, source_files_for
 from skill_delta.pipeline import FoundSkill
 from skill_delta.render import RENDERERS
-from skill_delta.render.redaction import Redactor
 from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES, settle
-from skill_delta.wiring.assembly import Candidate, evaluate, read_named
+from skill_delta.wiring.assembly import Candidate, evaluate, read_named, redactor_for
 from skill_delta.wiring.terminal import Terminal
 
 
@@ -54,7 +53,7 @@ def run(
         history = GitBaselines(Path(scratch), settings.base)
         report = evaluate(candidates, settings, history, key, terminal)
     report = _completed(report, [candidate.found for candidate in candidates], history, settings)
-    redactor = Redactor([key] if key else [])
+    redactor = redactor_for(settings.base_url, key)
     # The files first: a terminal that gives out takes nothing with it.
     unwritten = [
         problem

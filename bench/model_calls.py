@@ -32,8 +32,11 @@ def rows() -> Iterator[Row]:
             lambda: measure(few),
             lambda: measure(probe("bare_client", endpoint.url, _ARMS, _AT_ONCE)),
         )
-    wall = (median(cost.wall for cost in run), median(cost.wall for cost in floor))
-    yield ratio_row(f"{_CALLS:,} calls, the whole `run`, wall", *wall, 1.15, of="bare asyncio")
+    wall, floor_wall = _wall(run), _wall(floor)
+    what = f"{_CALLS:,} calls, the whole `run`, wall"
+    yield ratio_row(what, wall, floor_wall, 1.15, of="bare asyncio")
+    above = wall - _wall(started), floor_wall - _wall(floor_started)
+    yield ratio_row("the same, less a run of one case", *above, None, of="bare asyncio")
     per_call, floor_per_call = _cpu_per_call(run, started), _cpu_per_call(floor, floor_started)
     yield Row(
         "CPU per call above start-up",
@@ -52,6 +55,10 @@ def rows() -> Iterator[Row]:
 def _run(skill: Path, url: str, *more: str) -> list[str]:
     asked = ["--model", "bench", "--base-url", url, "--baseline", "none"]
     return [SKILL_DELTA, "run", str(skill), *asked, "--concurrency", str(_AT_ONCE), *more]
+
+
+def _wall(costs: list[Cost]) -> float:
+    return median(cost.wall for cost in costs)
 
 
 def _cpu_per_call(whole: list[Cost], few: list[Cost]) -> float:

@@ -64,6 +64,7 @@ def measure(
         # Without `with`: that would wait, and the kernel tells the cost only to whoever does.
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=err)  # noqa: S603
         limit = threading.Timer(_LONGEST, process.kill)
+        limit.daemon = True
         limit.start()
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
@@ -72,7 +73,7 @@ def measure(
         out.seek(0)
         err.seek(0)
         if process.returncode:
-            said = err.read().decode(errors="replace")[-2000:]
+            said = err.read().decode(errors="replace")[-1000:]
             raise RuntimeError(f"{command} ended with {process.returncode}: {said}")
         peak = usage.ru_maxrss * _PEAK_UNIT / 1e6
         output = out.read().decode(errors="replace")

@@ -9,7 +9,7 @@ from bench.processes import Cost, measure, median, probe, taking_turns
 from bench.table import Row, memory_row, ratio_row, seconds
 
 _SKILLS = 200
-_TIMES = 3
+_TIMES = 2
 _AROUND = ("put in order", "redact")
 """What a run does with outcomes and reports besides comparing and rendering."""
 

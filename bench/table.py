@@ -13,7 +13,7 @@ class Row:
     """One line of the table. `value` is held against `target`, the largest that is good enough.
 
     Both are in `unit`, which is `x` for a ratio of `measured` to `reference`. A row without a
-    target is part of another one's sum.
+    target is a part of another one.
     """
 
     what: str
@@ -39,7 +39,13 @@ class Row:
 
 
 def ratio_row(
-    what: str, measured: float, reference: float, target: float, *, of: str = "", ours: str = ""
+    what: str,
+    measured: float,
+    reference: float,
+    target: float | None,
+    *,
+    of: str = "",
+    ours: str = "",
 ) -> Row:
     """Seconds against the reference's seconds; `of` names the reference, `ours` adds to ours."""
     return Row(

@@ -12,6 +12,7 @@ import skill_delta
 ROOT = Path(skill_delta.__file__).parent
 
 CORE_ORDER = (
+    "wording",
     "documents",
     "transcript",
     "checks",
@@ -23,6 +24,9 @@ CORE_ORDER = (
     "conversation",
     "prompt",
     "scores",
+    "intervals",
+    "inference",
+    "power",
     "paired",
     "gate",
     "report",

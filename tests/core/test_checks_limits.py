@@ -34,4 +34,4 @@ def test_an_unknown_cost_is_neither_a_pass_nor_a_fail() -> None:
     finding = MaxCostUsd(limit=0.01).grade(Transcript("", cost_usd=None))
 
     assert finding.passed is None
-    assert finding.evidence.startswith("not evaluated: no price is known")
+    assert finding.evidence.startswith("no price is known")

@@ -89,6 +89,12 @@ def test_an_older_dialect_is_honoured() -> None:
         ({"$ref": "https://example.com/schema.json"}, "leads out of it, and nothing is fetched"),
         ({"$ref": "other.json#/x"}, "leads out of it"),
         ({"$ref": "#/$defs/nowhere"}, "leads nowhere"),
+        ({"allOf": [True], "$ref": "#/allOf/x"}, 'the reference "#/allOf/x" leads nowhere'),
+        ({"allOf": [True], "$ref": "#/allOf/7"}, "leads nowhere"),
+        ({"minimum": 5, "$ref": "#/minimum/x"}, "leads nowhere"),
+        ({"title": "abc", "$ref": "#/title/x"}, "leads nowhere"),
+        ({"title": "abc", "$ref": "#/title/0"}, "leads to no schema"),
+        ({"default": None, "$ref": "#/default/x"}, "leads nowhere"),
         ({"const": {"type": 5}, "$ref": "#/const"}, "leads to no schema"),
         ({"part": {"type": 5}, "$ref": "#/part"}, "it is no valid JSON Schema at type"),
         ({"properties": {"x": {"$id": "x.json"}}}, "$id can only stand at its top"),
@@ -133,6 +139,24 @@ def test_a_catastrophic_pattern_within_a_schema_loses_the_trial(
     """It is bounded in time wherever it stands, and the check is named."""
     with pytest.raises(TrialError, match=r"json-schema: regex .* took longer than 1 s"):
         valid(schema, answer)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"items": {"anyOf": [{"pattern": "^(a|aa)+$"}, True]}},
+        {"items": {"patternProperties": {"^(a|aa)+$": True}}},
+        {"items": {"additionalProperties": True, "patternProperties": {"^(a|aa)+$": True}}},
+    ],
+)
+def test_all_searches_of_a_schema_share_one_second(schema: dict[str, JsonValue]) -> None:
+    """Forty values that take a tenth of a second each are four seconds."""
+    text = "a" * 31 + "!"
+    value: list[JsonValue] = [text, {text: 1}]
+    spec = JsonSchema(kind="json-schema", json_schema=schema)
+
+    with pytest.raises(TrialError, match=r"json-schema: regex .* took longer than 1 s"):
+        spec.grade(Transcript(json.dumps(value * 400)))
 
 
 def test_a_schema_of_doubling_references_is_bounded() -> None:

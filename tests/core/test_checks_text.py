@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
+import tracemalloc
 import warnings
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
@@ -137,7 +140,7 @@ def test_a_textbook_bomb_is_answered_within_the_second(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["(", "[a", "*", "a{99999999999}", "(?V1)a", r"\L<x>", "(" * 5000],
+    ["(", "[a", "*", "(?V1)a", r"\L<x>", "(" * 1500, "[[" * 1000, "[]", "[\\"],
 )
 def test_a_malformed_pattern_is_refused_when_read(pattern: str) -> None:
     """Before any money is spent."""
@@ -158,13 +161,80 @@ def test_a_malformed_pattern_is_refused_when_read(pattern: str) -> None:
         "(?:(?R)a|b)",
         "(a(?1)?)",
         "(?P<x>(?&x)a|b)",
-        "a" * 200_000,
+        "(?x)a # [\n(?R)?",
+        "a{10000000}",
+        ".{20000000}",
+        "a{99999999999}",
+        r"(?:\X{19000}){2}",
+        "[" + r"\p{L}" * 300 + "]{1000}",
+        "[ab[:alpha:]" + r"\p{L}" * 300 + "[:digit:]]{1000}",
     ],
 )
 def test_a_pattern_that_would_exhaust_the_memory_is_refused_when_read(pattern: str) -> None:
     """No timeout watches over the compilation of a pattern."""
-    with pytest.raises(ValidationError, match=r"write out to more|a verbose pattern|call itself"):
+    refusal = "write out to more|a verbose pattern|call itself"
+    with pytest.raises(ValidationError, match=refusal):
         check("regex", value=pattern)
+
+
+def test_the_length_of_a_pattern_is_bounded() -> None:
+    """Reading some patterns takes time that grows with the square of their length."""
+    judged(check("regex", value="a" * 2_000), "b")
+    with pytest.raises(ValidationError, match="has 2,001 characters; at most 2,000 are read"):
+        check("regex", value="a" * 2_001)
+
+
+REPEATED = st.sampled_from(["a", "[ab]", "(?:ab)", "(?=a)", r"\X", r"\p{L}", "(a|b)", ")", "{5}"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.recursive(
+        REPEATED,
+        lambda inner: st.tuples(st.lists(inner, min_size=1, max_size=4), st.integers(0, 10**9)).map(
+            lambda part: f"(?:{''.join(part[0])}){{{part[1]}}}"
+        ),
+    ),
+    st.integers(1, 10**9),
+)
+def test_no_pattern_is_read_that_takes_much_memory(pattern: str, rounds: int) -> None:
+    """Whatever is repeated, however often, at whatever depth."""
+    tracemalloc.start()
+    with suppress(ValueError):
+        compiled(f"{pattern}{{{rounds}}}")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 64 * 1024 * 1024
+
+
+def test_a_search_lets_other_threads_run() -> None:
+    """Trials that are graded in a thread do not stop the run that they are part of."""
+    spec = check("regex", value="^(a|aa)+$")
+    turns = 0
+
+    def grade() -> None:
+        with suppress(TrialError):
+            judged(spec, "a" * 60 + "!")
+
+    searching = threading.Thread(target=grade)
+    searching.start()
+    while searching.is_alive():
+        searching.join(timeout=0.01)
+        turns += 1
+
+    assert turns > 5
+
+
+SLOW = {"regex", "not_regex", "json-schema"}
+
+
+@pytest.mark.parametrize(
+    "spec", [*(spec for spec, _ in HOLDS), check("json-schema", json_schema={})], ids=repr
+)
+def test_checks_that_search_say_that_they_may_be_slow(spec: CheckSpec) -> None:
+    """They are the ones that are run in a thread."""
+    assert spec.may_be_slow is (getattr(spec, "kind", "") in SLOW)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +244,9 @@ def test_a_pattern_that_would_exhaust_the_memory_is_refused_when_read(pattern: s
         r"^(?:\d{1,3}\.){3}\d{1,3}$",
         r"^(?:\S+\s+){20,80}\S+$",
         r"\p{Lu}\p{Ll}{3}",
+        r"^[A-Za-z0-9+/]{64,}={0,2}$",
+        r"^.{0,100000}$",
+        "(?x) a  # the first [of all\n b",
         "(?x) ( a b ) {3}  c",
         r'"status": {"ok": true}',
         "{}",
@@ -190,6 +263,17 @@ def test_an_empty_value_always_holds_and_says_so(kind: str) -> None:
     """Such a check measures nothing; whoever reads the suite can tell."""
     assert check(kind, value="").always_holds
     assert not check(kind, value="x").always_holds
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("not_contains", ""), ("not_regex", ""), ("equals", "42\n"), ("equals", " 42")],
+)
+def test_a_value_that_every_output_breaks_says_so(kind: str, value: str) -> None:
+    """Such a check measures nothing either."""
+    assert check(kind, value=value).never_holds
+    assert not check(kind, value="42").never_holds
+    assert not judged(check(kind, value=value), value).passed
 
 
 @pytest.mark.parametrize("values", [[], [""], ["a", ""]])

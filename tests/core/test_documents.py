@@ -247,7 +247,107 @@ def test_a_key_that_is_no_text_is_refused() -> None:
 
 def test_two_documents_in_one_file_are_refused() -> None:
     """The second would be lost without a word."""
-    assert refusal("a: 1\n---\nb: 2\n").place is not None
+    error = refusal("a: 1\n---\nb: 2\n")
+
+    assert str(error) == "suite.yaml:2: it holds several documents (---): keep one"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("cases:\n  - name: a\n  task: b\n", "check the indentation of this line"),
+        ("- a\nb: 1\n", "check the indentation of this line"),
+        ("a:\n  - x\n b: 1\n", "check the indentation of this line"),
+        ('task: "Why" they ask\n', "begins with a quotation mark ends with it"),
+        ("task: Note: be brief\n", 'text that holds ": " needs quotes'),
+        ("a: 1\n  b: 2\n", "check the indentation of this line"),
+        ("a: 1\nfoo\nb: 2\n", "a key is followed by a colon"),
+        ("a:\n\tb: 1\n", "tabs cannot indent: use spaces"),
+        ("cases:\n- a\n\t- b\n", "tabs cannot indent: use spaces"),
+        ("é: 😀\nto: @ada\n", "text that begins with @ needs quotes"),
+        ("value: `ls`\n", "text that begins with ` needs quotes"),
+        ("value: %d\n", "text that begins with % needs quotes"),
+        ("value: *bold text\n", "text that begins with * needs quotes"),
+        ("value: * point\n", "text that begins with * or & needs quotes"),
+        ("value: !important\n", "text that begins with ! needs quotes"),
+        ("value: [a, !]\n", "text that begins with ! needs quotes"),
+        ("value: !x!y\n", "text that begins with ! needs quotes"),
+        ("value: !! now\n", "text that begins with ! needs quotes"),
+        ("a: - b\n", "a list begins on the line below its key"),
+        ("a: [1, 2\nb: 3\n", "a list that begins with [ ends with ]"),
+        ("a: {b: 1\nc: 3\n", "a mapping that begins with { ends with }"),
+        ('a: "x\n', "a quotation mark is not closed"),
+        (r'a: "\d+"', "write a backslash within double quotes as two"),
+    ],
+)
+def test_a_slip_in_the_yaml_comes_with_a_hint_in_plain_words(text: str, hint: str) -> None:
+    """The parser speaks of tokens and mappings; the author wants to know what to write."""
+    error = refusal(text)
+
+    assert hint in error.hint
+    assert error.place is not None
+    assert error.place.line is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["v: !", "- !", "v: ! # not", "v: [!, b]", "v: &x !", "v: ! &x", "! : a", "é: 😀\nv: !\n"],
+)
+def test_a_bare_exclamation_mark_is_not_read_as_nothing(text: str) -> None:
+    """`not_contains: !` would look for the empty text, and fail on every output."""
+    error = refusal(text)
+
+    assert error.problem == 'it is empty text; an unquoted ! is a YAML tag: write "!"'
+
+
+@pytest.mark.parametrize("text", ["value: ! wow", "value: !\n  wow", "! a: b"])
+def test_an_exclamation_mark_is_not_dropped_from_a_text(text: str) -> None:
+    """YAML takes it for a tag that says nothing, and the check would look for the rest."""
+    assert "put the text in quotes" in refusal(text).problem
+
+
+def test_an_exclamation_mark_in_quotes_or_within_a_text_is_text() -> None:
+    """Only where it begins a plain text does YAML take it for itself."""
+    assert document("['!', \"! a\", a!, a !]").value == ["!", "! a", "a!", "a !"]
+
+
+HOSTILE = "x\n::error::y\u202e\x1b[1m\u2028" + "k" * 5_000
+KEY = json.dumps(HOSTILE)
+LONG = "9" * 3_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{KEY}: .nan",
+        f"? {KEY}\n: 1\n? {KEY}\n: 2\n",
+        f"{KEY}: {{{KEY}: {{{KEY}: [.inf]}}}}",
+        f"a: !<tag:{'k' * 3_000}%0a%e2%80%aex> {{}}",
+        f"a: !<tag:{'k' * 3_000}%0a%e2%80%aex> y",
+        f"{KEY}: !",
+        f"a: {LONG}e{LONG}",
+        f"a: !!int {KEY}",
+        f"a: !!float {KEY}",
+        f"a: !!bool {KEY}",
+        f"a: *{'k' * 3_000}",
+        f"a: !{'k' * 3_000}!y z",
+        "a: \x1b",
+        "%k\u202e\n---\na",
+    ],
+    ids=range(14),
+)
+def test_a_message_repeats_the_files_words_on_one_short_line(text: str) -> None:
+    """A key with a line break must not write a line of its own into the log."""
+    error = refusal(text)
+
+    assert str(error).replace("\n  help: ", " ").isprintable()
+    assert len(str(error)) < 600
+
+
+@given(st.lists(st.text() | st.integers(0, 9), max_size=5).map(tuple))
+def test_a_way_is_told_on_one_line(path: tuple[str | int, ...]) -> None:
+    """Whatever the keys are."""
+    assert dotted(path) == "" or dotted(path).isprintable()
 
 
 def test_bytes_that_are_not_utf_8_are_refused_with_their_line() -> None:

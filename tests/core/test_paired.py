@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders import Cost, runs, unresolved
 from skill_delta.core.paired import PairedDelta, compare
-from skill_delta.core.trials import Outcome, Role
+from skill_delta.core.trials import CheckResult, Outcome, Role, Scored
 
 LETTERS = st.text(alphabet="PFEI", min_size=1, max_size=5)
 CASES = st.lists(st.tuples(LETTERS, LETTERS), min_size=1, max_size=6)
@@ -162,6 +163,23 @@ def test_a_check_that_always_holds_is_low_signal() -> None:
     assert [(found.check, found.runs) for found in same.low_signal] == [("contains[0]", 4)]
     assert [(found.check, found.runs) for found in lost.low_signal] == [("contains[0]", 3)]
     assert not apart.low_signal
+
+
+def test_low_signal_is_told_in_the_order_of_the_checks() -> None:
+    """Of thousands of checks those that some run failed are left out, and only those."""
+    wanted = [f"contains[{i}]" for i in range(4_000)]
+    failed = {"contains[7]", "contains[3999]"}
+    outcomes = [
+        replace(run, checks=tuple(CheckResult(c, c not in broken, "", 1.0) for c in listed))
+        for run, listed, broken in zip(
+            runs(candidate="P", previous="P"), (wanted, wanted[::-1]), (set(), failed), strict=True
+        )
+        if isinstance(run, Scored)
+    ]
+
+    found = compared(tuple(outcomes)).low_signal
+
+    assert [signal.check for signal in found] == [check for check in wanted if check not in failed]
 
 
 def test_an_incomparable_case_has_no_low_signal() -> None:

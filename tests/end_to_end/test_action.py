@@ -12,10 +12,11 @@ from syrupy.assertion import SnapshotAssertion
 
 from command_line import CommandLine
 from git_repositories import GitRepository, skill
-from github_job import Job
+from github_job import EVENTS, Job
 from github_stand_in import GitHubStandIn
 from model_stand_in import Answer, ModelStandIn, Received, says
 from pull_requests import merged_by_github, on_branch
+from skill_delta.hosts.workflow import StepFiles
 from snapshot_files import MarkdownFile
 
 CASES = """\
@@ -313,6 +314,187 @@ def test_removing_the_cases_that_judge_fails(job: Job) -> None:
     assert "all of its eval cases were removed" in finished.summary
 
 
+def changed(job: Job, *commands: tuple[str, ...], files: dict[str, str] | None = None) -> str:
+    """A pull request made of git commands and files, checked out as its merge. Gives its head."""
+    on_branch(job.checkout, "topic")
+    for command in commands:
+        job.checkout.git(*command)
+    head = job.checkout.commit(files)
+    merged_by_github(job.checkout)
+    return head
+
+
+CURT_SKILL = {"skills/orders/SKILL.md": skill(CURT, version="1.1.0", name="orders")}
+
+
+@pytest.mark.parametrize("hiding", ["skills/pyvenv.cfg", "skills/orders/pyvenv.cfg"])
+def test_no_file_hides_a_skill(hiding: str, job: Job) -> None:
+    """A virtual environment is nothing that a pull request brings."""
+    head = changed(job, files={**CURT_SKILL, hiding: ""})
+
+    assert job.pull_request(head, runner="scripted").exit_code == 1
+
+
+def test_a_skill_behind_a_link_is_refused(job: Job) -> None:
+    """A runtime may follow it; this check does not."""
+    on_branch(job.checkout, "topic")
+    job.checkout.git("mv", "skills/orders", "hidden")
+    (job.checkout.folder / "skills").mkdir(exist_ok=True)
+    (job.checkout.folder / "skills/orders").symlink_to("../hidden")
+    job.checkout.write({"hidden/SKILL.md": skill(CURT, version="1.1.0", name="other")})
+    head = job.checkout.commit()
+    merged_by_github(job.checkout)
+
+    finished = job.pull_request(head, runner="scripted")
+
+    assert finished.exit_code == 1
+    assert "replaced by a link" in finished.log
+
+
+def test_moving_a_skill_does_not_excuse_removing_its_cases(job: Job) -> None:
+    """Nor does renaming its file."""
+    head = changed(
+        job,
+        ("mv", "skills/orders", "skills/orders2"),
+        ("rm", "--quiet", "--force", "-r", "skills/orders2/evals"),
+    )
+
+    finished = job.pull_request(head, runner="scripted")
+
+    assert finished.exit_code == 1
+    assert "all of its eval cases were removed" in finished.log
+
+
+def test_untagging_the_cases_is_removing_them(job: Job) -> None:
+    """Where the workflow selects by a tag, that is what judges."""
+    tagged = CASES.replace("    task:", "    tags: [smoke]\n    task:")
+    job.checkout.commit({"skills/orders/evals/orders.yaml": tagged})
+    head = changed(job, files={**CURT_SKILL, "skills/orders/evals/orders.yaml": CASES})
+
+    finished = job.pull_request(head, runner="scripted", tag="smoke")
+
+    assert finished.exit_code == 1
+    assert "all of its eval cases were removed" in finished.log
+
+
+def test_moving_out_of_the_chosen_folders_is_no_escape(job: Job) -> None:
+    """Where a skill was counts as much as where it is."""
+    head = changed(
+        job,
+        ("mv", "skills/orders", "moved"),
+        files={"moved/SKILL.md": skill(CURT, version="1.1.0", name="orders")},
+    )
+
+    assert job.pull_request(head, runner="scripted", skills="skills").exit_code == 1
+
+
+@pytest.mark.parametrize("folder", ["nope", "skills/*", "/skills", "skills/orders/SKILL.md"])
+def test_a_chosen_folder_that_is_none_is_refused(folder: str, job: Job) -> None:
+    """It would always be green."""
+    head = changed(job, files=CURT_SKILL)
+
+    assert job.pull_request(head, runner="scripted", skills=folder).exit_code == 2
+
+
+def test_changes_outside_the_chosen_folders_are_counted(job: Job) -> None:
+    """The page does not say that nothing changed."""
+    head = changed(job, files={**CURT_SKILL, "docs/x.md": "x"})
+
+    finished = job.pull_request(head, runner="scripted", skills="docs")
+
+    assert finished.exit_code == 0
+    assert "1 elsewhere" in finished.summary
+
+
+def test_what_was_measured_is_not_forgiven(job: Job) -> None:
+    """`on-unmeasured: pass` is for outages, not for caps."""
+    head = changed(job, files=CURT_SKILL)
+
+    finished = job.pull_request(head, runner="scripted", max_cases="1", on_unmeasured="pass")
+
+    assert finished.exit_code == 3
+    assert "::error title=Not measured::" in finished.log
+
+
+def test_an_outage_is_neither_red_nor_green(job: Job) -> None:
+    """Exit 3, and forgiven where the workflow says so."""
+    job.checkout.commit({"skills/orders/evals/replies.yaml": "replies: [{error: down}]"})
+    head = changed(job, files=CURT_SKILL)
+
+    assert job.pull_request(head, runner="scripted").exit_code == 3
+    assert job.pull_request(head, runner="scripted", on_unmeasured="pass").exit_code == 0
+
+
+def test_a_second_skill_of_the_name_takes_no_bar_away(job: Job) -> None:
+    """A bar is for every skill of its name."""
+    head = changed(
+        job,
+        files={
+            **CURT_SKILL,
+            "skills/z/SKILL.md": skill("Be kind.", name="orders"),
+            "skills/z/evals/replies.yaml": REPLIES,
+            "skills/z/evals/orders.yaml": CASES,
+        },
+    )
+
+    finished = job.pull_request(head, runner="scripted", min_delta="-1", per_skill_min="orders=1.0")
+
+    assert finished.exit_code == 1
+
+
+def test_an_unreadable_config_of_the_head_is_named_and_loses_nothing(
+    job: Job, github: GitHubStandIn
+) -> None:
+    """The run was paid for."""
+    on_branch(job.checkout, "topic")
+    (job.checkout.folder / ".github").mkdir()
+    (job.checkout.folder / ".github/skill-delta.yml").symlink_to("/proc/self/environ")
+    head = job.checkout.commit(CURT_SKILL)
+    merged_by_github(job.checkout)
+
+    assert job.pull_request(head, runner="scripted").exit_code == 1
+    assert "changes: this run was judged" in comments(github)[0].replace("\\", "")
+
+
+def test_following_another_run_is_refused(job: Job, github: GitHubStandIn) -> None:
+    """It would compare a commit with itself, and be green on a stranger's."""
+    payload = json.loads((EVENTS / "workflow_run.json").read_text())
+
+    finished = job.run("workflow_run", payload, {"runner": "scripted", "status": "commit"})
+
+    assert finished.exit_code == 2
+    assert not github.exchanges
+
+
+@pytest.mark.parametrize("folder", ["/tmp/x", "..", "a/.git/b", "x" * 300])
+def test_a_report_folder_that_cannot_be_is_refused_unspent(
+    folder: str, job: Job, github: GitHubStandIn
+) -> None:
+    """Before the first trial."""
+    finished = job.pull_request(
+        changed(job, files=CURT_SKILL), runner="scripted", report_dir=folder
+    )
+
+    assert finished.exit_code == 2
+    assert finished.outputs["verdict"] == "not measured"
+
+
+def test_files_of_the_runner_that_cannot_be_written_change_nothing(
+    job: Job, github: GitHubStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comment is posted and the verdict stands."""
+    monkeypatch.setattr(
+        "skill_delta.hosts.workflow.StepFiles.of",
+        lambda _: StepFiles(Path("/nowhere/output"), Path("/nowhere/summary")),
+    )
+
+    finished = job.pull_request(changed(job, files=CURT_SKILL), runner="scripted")
+
+    assert finished.exit_code == 1
+    assert len(comments(github)) == 1
+    assert finished.log.count("could not be written") == 2
+
+
 NEW = {
     "skills/news/SKILL.md": skill("Tell the news.", name="news"),
     "skills/news/evals/news.yaml": CASES,
@@ -413,7 +595,7 @@ def test_a_report_folder_that_is_a_link_is_not_written_through(
 
     assert finished.exit_code == 2
     assert not list(outside.iterdir())
-    assert "gate passed" in comments(github)[0]
+    assert "is a link or a file" in comments(github)[0]
 
 
 def test_posting_never_decides(job: Job, github: GitHubStandIn) -> None:
@@ -423,7 +605,7 @@ def test_posting_never_decides(job: Job, github: GitHubStandIn) -> None:
     finished = job.pull_request(edited(job.checkout, KINDER), runner="scripted")
 
     assert finished.exit_code == 0
-    assert "::warning title=Not told to GitHub::" in finished.log
+    assert "::warning title=Not told::" in finished.log
     assert "pull-requests: write" in finished.log
 
 

@@ -173,7 +173,7 @@ def test_the_file_that_is_mutated_is_valid() -> None:
         ("cases: " + "{a: " * 5_000, "nesting depth"),
         ("cases: &a [*a]", "nest deeper than"),
         ("cases:\n- &a {name: x, <<: *a}", "nest deeper than"),
-        ("cases: []\n---\ncases: []", "but found another document"),
+        ("cases: []\n---\ncases: []", "it holds several documents"),
         ("? [a]\n: b\ncases: []", "a key must be plain text"),
         ("cases: [\x00]", "control characters are not allowed"),
         (b"\xff\xfec\x00a\x00", "is not UTF-8"),
@@ -197,6 +197,33 @@ def test_a_key_as_long_as_the_file_does_not_fill_the_log() -> None:
     (told,) = problems_of(f"cases: [{{name: x, task: t, ? {'k' * 500_000} : 1}}]")
 
     assert len(told) < 1_000
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "a.json"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"KEY": 1},
+        {"tools": [{"name": "a", "parameters": {"KEY": "KEY"}}]},
+        {"assertions": [{"kind": "KEY"}]},
+        {"assertions": [{"kind": "contains", "value": "a", "KEY": "b"}]},
+        {"assertions": [{"kind": "regex", "value": "(?P<KEY"}]},
+        {"assertions": [{"kind": "json-schema", "json_schema": {"KEY": {}, "$ref": "#/KEY/KEY"}}]},
+        {"trajectory": {"KEY": 1}},
+        {"mode": "KEY"},
+    ],
+)
+def test_no_word_of_the_file_gets_a_line_of_its_own(case: dict[str, JsonValue], name: str) -> None:
+    """A key with a line break would otherwise speak to whoever reads the log."""
+    text = json.dumps({"cases": [{"name": "x", "task": "t", **case}]})
+    hostile = json.dumps("k\n::error::\u202e\x1b[1m" + "k" * 500)[1:-1]
+
+    told = problems_of(text.replace("KEY", hostile), name)
+
+    assert told
+    for problem in told:
+        assert problem.replace("\n  help: ", " ").isprintable()
+        assert len(problem) < 1_000
 
 
 def test_a_file_of_thousands_of_cases_is_read() -> None:

@@ -162,6 +162,7 @@ def test_a_slip_is_an_error_that_says_where_and_what_to_do(fields: str, problem:
     [
         ("workspace: {}", "workspace"),
         ("judge: {rubric: [a]}", "judge"),
+        ("assertions: [{kind: judge, rubric: [a]}]", "judge"),
         ("assertions: [{kind: file-produced, file: a}]", "file-produced"),
         ("assertions: [{kind: json-path, path: a}]", "json-path"),
         ("assertions: [{kind: contains, value: a, file: b}]", "file"),
@@ -260,6 +261,14 @@ def test_a_comment_may_speak_of_placeholders() -> None:
         (
             "cases: [{name: x, task: t, assertions: [{kind: contains, value: ''}]}]",
             'the case "x": the check contains[0] can never fail',
+        ),
+        (
+            "cases: [{name: x, task: t, assertions: [{kind: not_contains, value: ''}]}]",
+            'the case "x": the check not_contains[0] can never pass',
+        ),
+        (
+            'cases: [{name: x, task: t, assertions: [{kind: equals, value: "42\\n"}]}]',
+            'the case "x": the check equals[0] can never pass',
         ),
         (
             "cases: [{name: x, task: t, trajectory: {called: [a, a]}}]",

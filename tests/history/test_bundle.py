@@ -14,7 +14,7 @@ from resolved_skills import Resolve, files_of, refused, version
 from skill_delta.core.skills import Bundle, BundleFile, SkillVersion, UnresolvedReason
 from skill_delta.history.bundle import BundleError, Limits, extract_bundle
 from skill_delta.history.previous import GitBaselines
-from skill_delta.history.repository import Repository
+from skill_delta.history.repository import Repository, Unreadable
 from skill_delta.history.working_copy import find_skills
 
 ORDERS = "skills/orders/SKILL.md"
@@ -280,7 +280,7 @@ def test_a_tree_that_is_cut_short_is_refused(repository: GitRepository, scratch:
     whole = b"100644 a.md\0" + bytes.fromhex(blob(repository)) + b"100644 b.md\0abc"
     oid = repository.git("hash-object", "-t", "tree", "-w", "--stdin", "--literally", input=whole)
 
-    with pytest.raises(BundleError, match="damaged"):
+    with pytest.raises(Unreadable, match="damaged"):
         extracted(repository, oid, scratch)
 
 

@@ -172,3 +172,18 @@ def test_a_folder_that_is_not_in_this_clone_is_unknown(
 
     with opened(repository) as store, pytest.raises(UnknownBase, match=oid[:8]):
         read_changed_skills(store, commits.head, changes, scratch)
+
+
+@pytest.mark.parametrize("file", ["orders/SKILL.md", "orders/run.py"])
+def test_a_file_that_is_not_in_this_clone_is_unknown(
+    repository: GitRepository, scratch: Path, file: str
+) -> None:
+    """As in a partial clone: exit 3, and nothing half-extracted stays behind."""
+    repository.commit({"orders/SKILL.md": skill(), "orders/a": "1", "orders/run.py": "2"})
+    oid = repository.git("rev-parse", f"HEAD:{file}")
+    (repository.folder / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+
+    with pytest.raises(UnknownBase, match=oid[:8]):
+        read(repository, scratch)
+
+    assert list(scratch.iterdir()) == []

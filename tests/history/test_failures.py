@@ -321,3 +321,30 @@ def test_a_bundle_that_cannot_be_written(
     scratch.rmdir()
 
     assert "cannot be written" in refused(resolve(), UnresolvedReason.BUNDLE_UNREADABLE)
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_a_repository_that_cannot_be_read(
+    repository: GitRepository, resolve: Resolve, baseline: str
+) -> None:
+    """It is one all the same; the message says what is wrong, and quotes nothing."""
+    repository.commit({ORDERS: skill()})
+    (repository.folder / ".git" / "packed-refs").write_text("KEY=not-for-the-log\n")
+
+    message = refused(resolve(baseline=baseline), UnresolvedReason.NOT_A_REPOSITORY)
+
+    assert "repository cannot be read: packed-refs is damaged" in message
+    assert "not-for-the-log" not in message
+
+
+def test_a_head_commit_of_an_absurd_date(repository: GitRepository, resolve: Resolve) -> None:
+    """It is read like any other."""
+    old = repository.commit({ORDERS: skill("old")})
+    repository.commit({ORDERS: skill("new")})
+    raw = repository.git_bytes("cat-file", "commit", "HEAD")
+    line = next(line for line in raw.splitlines() if line.startswith(b"committer"))
+    forged = raw.replace(line, b"committer A <a@b> " + b"9" * 5_000 + b" +0000")
+    options = ("-t", "commit", "-w", "--stdin", "--literally")
+    repository.git("reset", "--soft", repository.git("hash-object", *options, input=forged))
+
+    assert version(resolve()).commit == old

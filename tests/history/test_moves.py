@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from git_repositories import FIRST_SECOND, GitRepository
 from random_histories import RandomCommit, Tree, fast_import
-from skill_delta.history.moves import exact_moves, file_changes
-from skill_delta.history.repository import Repository
+from skill_delta.history.moves import FileChanges, exact_moves, file_changes
+from skill_delta.history.repository import Entry, Repository
 
 PATHS = ("a/SKILL.md", "b/SKILL.md", "b/c/SKILL.md", "SKILL.md", "d.md", "e/d.md", "e/f.md", "z")
 
@@ -74,3 +74,26 @@ def test_a_folder_may_take_the_place_of_its_own_file(shared: GitRepository) -> N
     before, after = {"z": ("100644", "x")}, {"z/SKILL.md": ("100644", "x")}
 
     assert moves_in(shared, before, after)[0] == {"z/SKILL.md": "z"}
+
+
+def test_git_looks_at_a_hundred_files_and_so_do_we(shared: GitRepository) -> None:
+    """A file of the same name beyond the hundredth is not found, as long as others are in front."""
+    before = {f"old/{number:03}": ("100644", "x") for number in range(250)}
+    after = {f"new/{number:03}": ("100644", "x") for number in (240, 120, 99, 5, 101, 249, 0)}
+
+    ours, theirs = moves_in(shared, before, after)
+
+    assert ours == theirs
+    assert len(after) == len(theirs)  # type: ignore[arg-type]
+
+
+def test_thousands_of_equal_files_move_at_once() -> None:
+    """Each costs what it costs alone: 400 million comparisons would outlast the test."""
+    empty = Entry(0o100644, bytes(20))
+    names = [b"%05d/__init__.py" % number for number in range(20_000)]
+    changes = FileChanges(
+        added={b"new/" + name: empty for name in names},
+        deleted={b"old/" + name: empty for name in names},
+    )
+
+    assert exact_moves(changes) == {b"new/" + name: b"old/" + name for name in names}

@@ -202,6 +202,14 @@ def test_a_skill_file_that_became_a_link_is_a_change(repository: GitRepository) 
     assert told(repository) == ["skills/orders edited"]
 
 
+def test_no_file_hides_a_folder_of_skills(repository: GitRepository) -> None:
+    """On a machine `pyvenv.cfg` marks an environment; anyone could commit one."""
+    repository.commit(ORDERS)
+    repository.commit({"skills/pyvenv.cfg": "", "skills/orders/SKILL.md": skill("Be curt.")})
+
+    assert told(repository) == ["skills/orders edited"]
+
+
 @pytest.mark.parametrize(
     "folder",
     [
@@ -209,13 +217,12 @@ def test_a_skill_file_that_became_a_link_is_a_change(repository: GitRepository) 
         ".git-like/.venv/a",
         "skills/orders/evals/fixtures/a",
         "evals/a",
-        "env/lib/a",
         ".skill-delta/a",
     ],
 )
 def test_where_nobody_keeps_skills_none_is_found(repository: GitRepository, folder: str) -> None:
     """Dependencies, environments, fixtures and our own reports."""
-    repository.commit({**ORDERS, "env/pyvenv.cfg": ""})
+    repository.commit(ORDERS)
     repository.commit({f"{folder}/SKILL.md": skill("Other.", name="other")})
 
     assert [line for line in told(repository) if "added" in line] == []

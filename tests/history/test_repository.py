@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -228,3 +229,101 @@ def test_a_file_is_tracked_by_head_or_by_the_index(repository: GitRepository) ->
     (repository.folder / ".git" / "index").write_bytes(b"garbage")
     with opened(repository) as store:
         assert not store.is_tracked(b"staged")
+
+
+# ---------------------------------------------------------------- what never ends
+
+
+@pytest.mark.parametrize("name", ["config", "shallow", "info/grafts", "index", "refs/heads/side"])
+def test_a_named_pipe_among_gits_files_counts_as_missing(
+    repository: GitRepository, name: str
+) -> None:
+    """Nobody waits for it."""
+    head = repository.commit({"a": "x"})
+    path = repository.folder / ".git" / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+    with opened(repository) as store:
+        found = store.head()
+        assert store.ref(b"refs/heads/side") is None
+        assert not store.is_tracked(b"b")
+        assert store.shallow == frozenset()
+
+    assert found is not None
+    assert found.hex() == head
+
+
+@pytest.mark.parametrize("name", ["packed-refs", "objects/info/alternates", "pack"])
+def test_a_named_pipe_in_the_place_of_what_is_needed_makes_it_unreadable(
+    repository: GitRepository, name: str
+) -> None:
+    """Without it nothing true could be said; the reason names it."""
+    repository.commit({"a": "x"})
+    repository.git("gc", "--quiet")
+    git = repository.folder / ".git"
+    path = next((git / "objects" / "pack").glob("*.idx")) if name == "pack" else git / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    folders = find_git(repository.folder)
+    assert folders is not None
+
+    with pytest.raises(Unreadable, match=f"{path.name} is a named pipe, not a file"):
+        Repository.open(folders)
+
+
+def test_a_named_pipe_in_the_place_of_an_object_is_damage(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    """In the repository, and in one that it borrows from."""
+    oid = repository.commit({"a": "x"})
+    borrower = GitRepository(tmp_path / "borrower")
+    repository.git("clone", "--quiet", "--shared", "--no-checkout", ".", str(borrower.folder))
+    path = repository.folder / ".git" / "objects" / oid[:2] / oid[2:]
+    path.unlink()
+    os.mkfifo(path)
+
+    for one in (repository, borrower):
+        with opened(one) as store, pytest.raises(Unreadable, match="named pipe"):
+            store.commit(bytes.fromhex(oid))
+
+
+def test_objects_are_borrowed_in_circles(repository: GitRepository) -> None:
+    """Two repositories may name each other, or one itself."""
+    head = repository.commit({"a": "x"})
+    objects = repository.folder / ".git" / "objects"
+    (objects / "info" / "alternates").write_text(f"{objects}\n../objects\n# note\n/nowhere\n")
+
+    with opened(repository) as store:
+        assert store.commit(bytes.fromhex(head)).parents == ()
+
+
+def test_an_empty_list_of_packed_refs_is_one(repository: GitRepository) -> None:
+    """Git takes it, and so do we."""
+    repository.commit({"a": "x"})
+    (repository.folder / ".git" / "packed-refs").write_bytes(b"")
+
+    assert walked(repository, "a") == repository.log("a")
+
+
+@pytest.mark.parametrize("date", ["9" * 5_000, "99999999999999999999", "soon", ""])
+def test_an_absurd_date_is_taken_as_git_takes_it(repository: GitRepository, date: str) -> None:
+    """It only says in which order commits are shown."""
+    base = repository.commit({"a": "1"})
+    tree = repository.git("rev-parse", "HEAD^{tree}")
+    sides = []
+    for number, when in enumerate((date, "1700000100")):
+        repository.commit({"a": f"side {number}"})
+        tree = repository.git("rev-parse", "HEAD^{tree}")
+        raw = f"tree {tree}\nparent {base}\nauthor A <a@b> 1 +0000\n"
+        raw += f"committer A <a@b> {when} +0000\n\nside {number}\n"
+        forged = ("hash-object", "-t", "commit", "-w", "--stdin", "--literally")
+        sides.append(repository.git(*forged, input=raw.encode()))
+    repository.write({"a": "merged"})
+    repository.git("add", "--all")
+    tree = repository.git("write-tree")
+    merge = repository.git("commit-tree", "-p", sides[0], "-p", sides[1], "-m", "x", tree)
+    repository.git("update-ref", "refs/heads/main", merge)
+
+    assert walked(repository, "a") == repository.log("a")
+    assert set(sides) < set(walked(repository, "a"))

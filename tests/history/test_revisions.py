@@ -175,3 +175,44 @@ def test_a_merge_base_is_one_that_git_finds(
     except Exception:  # noqa: BLE001 - git says "none" with its exit code
         expected = []
     assert (found.hex() in expected) if found else expected == []
+
+
+@pytest.mark.parametrize(
+    "steps", ["~" + "9" * 5_000, "^" + "9" * 5_000, "~999999999", "^999999999"]
+)
+def test_steps_beyond_any_history_are_refused(
+    branching: GitRepository, store: Repository, steps: str
+) -> None:
+    """Whatever their number of digits, and in few words."""
+    with pytest.raises(UserError, match="unknown revision") as caught:
+        find_commit(store, f"HEAD{steps}")
+
+    assert len(str(caught.value)) < 500
+
+
+def test_a_history_that_leads_in_a_circle_ends(repository: GitRepository) -> None:
+    """Grafts can make a commit its own ancestor."""
+    first, second = repository.commit({"a": "1"}), repository.commit({"a": "2"})
+    (repository.folder / ".git" / "info" / "grafts").write_text(f"{first} {second}\n")
+    store = Repository.discover(repository.folder)
+    assert store is not None
+
+    with store, pytest.raises(UserError, match="is its own ancestor"):
+        find_commit(store, "HEAD~999999999")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *(("Previous", "previous"), ("previuos", "previous"), ("NONE", "none"), ("bas", "base")),
+        *(("previous,none", "previous"), ("none, base", "none"), ("main,base", "base")),
+    ],
+)
+def test_a_baseline_that_was_misspelt_is_named(
+    branching: GitRepository, store: Repository, name: str, meant: str
+) -> None:
+    """A shallow clone has nothing to do with it."""
+    with pytest.raises(UserError, match="unknown revision") as caught:
+        find_commit(store, name)
+
+    assert caught.value.hint == f"did you mean {meant}? Several baselines: repeat --baseline"

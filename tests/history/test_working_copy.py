@@ -367,3 +367,52 @@ def test_a_skill_that_ships_too_many_bytes_is_refused(here: GitRepository) -> No
     (message,) = refusals(".")
 
     assert message == "a/SKILL.md: it ships more than 104,857,600 bytes"
+
+
+@pytest.mark.parametrize("path", ["loop", "loop/SKILL.md", "a/SKILL.md"])
+def test_a_path_that_leads_in_a_circle_is_refused(here: GitRepository, path: str) -> None:
+    """With its name."""
+    (here.folder / "a").mkdir()
+    for place in ("loop", "a/SKILL.md"):
+        (here.folder / place).symlink_to(Path(place).name)
+
+    (message,) = refusals(path)
+
+    assert message.startswith(f"{path}: ")
+
+
+def test_a_link_in_a_circle_inside_a_skill_is_left_out(here: GitRepository) -> None:
+    """As any other link is."""
+    here.write({"a/SKILL.md": skill(), "a/run.py": "x", "a/x/file": "x"})
+    for place in ("a/loop", "a/x/loop"):
+        (here.folder / place).symlink_to("loop")
+
+    (one,) = find_skills([here.folder])
+
+    assert one.skill.bundle is not None
+    assert [str(file.path) for file in one.skill.bundle.files] == ["run.py", "x/file"]
+    assert [warning.rpartition(": ")[2] for warning in one.warnings[-2:]] == [
+        "loop (a link)",
+        "x/loop (a link)",
+    ]
+
+
+def test_a_search_from_a_folder_that_is_gone_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is nothing that a relative path could be relative to."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    messages = refusals(".", "skills", "SKILL.md")
+
+    assert messages[:2] == [".: the current folder is not there any more"] * 2
+    assert messages[2] == "SKILL.md: there is no such file or folder"
+
+
+def test_a_path_that_no_disk_could_hold_is_refused(here: GitRepository) -> None:
+    """Of three hundred letters, say."""
+    (message,) = refusals("x" * 300)
+
+    assert message.endswith("it cannot be read: File name too long")

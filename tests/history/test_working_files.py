@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from git_repositories import GitRepository, skill
 from skill_delta.core.documents import MAX_BYTES
-from skill_delta.errors import UserError
+from skill_delta.errors import Place, UserError
+from skill_delta.history.layout import find_git
+from skill_delta.history.repository import Repository
 from skill_delta.history.working_copy import WorkingFiles, source_files_for
 from skill_delta.ports import SourceFiles
 
@@ -156,3 +159,52 @@ def test_without_a_repository_the_root_is_where_one_is_or_the_parent(
     (root / "b").mkdir()
     monkeypatch.chdir(root / "b")
     assert source_files_for(root / "a")[1] == PurePosixPath("a")
+
+
+def test_a_link_in_a_circle_does_not_hide_its_neighbours(root: Path, files: SourceFiles) -> None:
+    """It is listed, so that whoever reads it is told."""
+    (root / "a" / "loop").symlink_to("loop")
+
+    listed = files.listing(PurePosixPath("a"))
+
+    assert [str(path) for path in listed or ()] == ["a/file", "a/loop"]
+    assert refusal(files, "a/loop").startswith("it cannot be read: ")
+
+
+@pytest.mark.parametrize("ask", [find_git, source_files_for, WorkingFiles, Repository.discover])
+def test_a_place_that_leads_in_a_circle_is_refused(
+    root: Path, ask: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its name, whoever asks for it."""
+    (root / "loop").symlink_to("loop")
+    monkeypatch.chdir(root)
+
+    with pytest.raises(UserError, match="in a circle") as caught:
+        ask(Path("loop"))
+
+    assert caught.value.place == Place("loop")
+
+
+@pytest.fixture
+def _gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current folder that was deleted."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+
+@pytest.mark.usefixtures("_gone")
+@pytest.mark.parametrize("ask", [find_git, source_files_for, WorkingFiles, Repository.discover])
+def test_a_current_folder_that_is_gone_is_said(ask: Callable[[Path], object]) -> None:
+    """Where a path is relative to it."""
+    for path in (Path(), Path("skills")):
+        with pytest.raises(UserError, match="current folder is not there any more"):
+            ask(path)
+
+
+@pytest.mark.usefixtures("_gone")
+def test_without_a_current_folder_paths_are_shown_in_full(root: Path, files: SourceFiles) -> None:
+    """Messages are made of them, this one's too."""
+    assert files.shown(PurePosixPath("a")) == f"{root}/a"
+    with pytest.raises(UserError, match="current folder is not there any more"):
+        source_files_for(root / "a")

@@ -22,7 +22,7 @@ class ChangeKind(StrEnum):
     """A file that it ships differs, SKILL.md does not."""
     EVALS_ONLY = "evals only"
     MOVED = "moved"
-    """Its folder is another one; SKILL.md and all that it ships are the same, byte for byte."""
+    """Its folder is another one; SKILL.md, all that it ships and its evals are the same."""
     MOVED_AND_EDITED = "moved and edited"
     REMOVED = "removed"
 
@@ -139,15 +139,17 @@ def _kind(was: _Skill, now: _Skill) -> ChangeKind | None:
     """How one skill differs between the ends; None where it does not."""
     same_text = was.file.content == now.file.content
     same_bundle = was.bundle == now.bundle
-    if was.folder != now.folder:
-        return ChangeKind.MOVED if same_text and same_bundle else ChangeKind.MOVED_AND_EDITED
+    if was.folder != now.folder and not (same_text and same_bundle):
+        return ChangeKind.MOVED_AND_EDITED
     if not same_text:
         return ChangeKind.EDITED
     if not same_bundle:
         return ChangeKind.BUNDLE_ONLY
-    if was.file.filename != now.file.filename:
-        return ChangeKind.MOVED
-    return ChangeKind.EVALS_ONLY if was.evals != now.evals else None
+    # Before "moved": a skill that loses its cases on the way is not what it was.
+    if was.evals != now.evals:
+        return ChangeKind.EVALS_ONLY
+    moved = (was.folder, was.file.filename) != (now.folder, now.file.filename)
+    return ChangeKind.MOVED if moved else None
 
 
 def _change(kind: ChangeKind, was: _Skill, now: _Skill) -> SkillChange:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import yaml
 from pydantic import JsonValue
 
+from skill_delta.core.wording import clipped
 from skill_delta.errors import Place, UserError
 
 MAX_BYTES = 1024 * 1024
@@ -20,6 +21,8 @@ MAX_VALUES = 200_000
 """How many values a document may hold once its aliases are expanded ("billion laughs")."""
 MAX_INTEGER_BITS = 4096
 """How large an integer may be: Python refuses to print much larger ones."""
+MAX_QUOTED = 100
+"""How many characters of a file's own words (a key, a tag, a value) one message repeats."""
 
 Path = tuple[str | int, ...]
 """The way from the document's root to a value: mapping keys and list positions."""
@@ -48,14 +51,18 @@ class Document:
 
 
 def dotted(path: Path) -> str:
-    """`("cases", 0, "task")` as a person writes it: `cases[0].task`."""
+    """`("cases", 0, "task")` as a person writes it, on one line: `cases[0].task`.
+
+    Keys are someone else's text: their control characters are spelled out, and a way of more than
+    `MAX_QUOTED` characters is cut.
+    """
     text = ""
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
         else:
             text += f".{step}" if text else step
-    return text
+    return clipped(text, MAX_QUOTED)
 
 
 def decode(raw: bytes, file: str) -> str:
@@ -135,16 +142,13 @@ def _parse(text: str, file: str, first_line: int) -> Document:
     loader = _StrictLoader(text)
     try:
         node = loader.get_single_node()
-        reader = _Reader(loader, file, first_line)
+        reader = _Reader(loader, text, file, first_line)
         value = None if node is None else reader.read(node, ())
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = None if mark is None else mark.line + first_line
-        column = "" if mark is None else f" (column {mark.column + 1})"
-        problem = error.problem or error.context or "the YAML cannot be read"
-        raise DocumentError(f"{problem}{column}", place=Place(file, line)) from None
+        raise _not_yaml(error, text, file, first_line) from None
     except yaml.YAMLError as error:
-        raise DocumentError(" ".join(str(error).split()), place=Place(file)) from None
+        problem = clipped(" ".join(str(error).split()), 2 * MAX_QUOTED)
+        raise DocumentError(problem, place=Place(file)) from None
     except RecursionError:
         raise DocumentError(
             f"values nest deeper than {MAX_DEPTH} levels", place=Place(file)
@@ -154,11 +158,71 @@ def _parse(text: str, file: str, first_line: int) -> Document:
     return Document(file, value, frozenset(reader.dates), reader.lines)
 
 
+_HINTS = {
+    "did not find expected '-' indicator": (
+        "check the indentation of this line: the items of a list begin in the same column, and "
+        "what belongs to an item stands further right"
+    ),
+    "did not find expected key": (
+        "check the indentation of this line; a value that begins with a quotation mark ends with it"
+    ),
+    "mapping values are not allowed in this context": (
+        'text that holds ": " needs quotes; if it is no text, check the indentation of this line'
+    ),
+    "could not find expected ':'": (
+        "check the indentation of this line and of the one above: a key is followed by a colon"
+    ),
+    "block sequence entries are not allowed in this context": (
+        "a list begins on the line below its key; text that begins with - needs quotes"
+    ),
+    "did not find expected ',' or ']'": "a list that begins with [ ends with ]",
+    "did not find expected ',' or '}'": "a mapping that begins with { ends with }",
+    "found unexpected end of stream": "a quotation mark is not closed",
+    "found a tab character that violates indentation": "tabs cannot indent: use spaces",
+    "found undefined alias": "text that begins with * needs quotes",
+    "did not find expected alphabetic or numeric character": "text that begins with * or & "
+    "needs quotes",
+    "found undefined tag handle": "text that begins with ! needs quotes",
+    "found unknown escape character": "write a backslash within double quotes as two",
+}
+"""What the parser's commonest complaints mean to the author of the file."""
+
+
+def _not_yaml(error: yaml.MarkedYAMLError, text: str, file: str, first_line: int) -> DocumentError:
+    mark = error.problem_mark or error.context_mark
+    place = Place(file, None if mark is None else mark.line + first_line)
+    problem = error.problem or error.context or "the YAML cannot be read"
+    if problem == "but found another document":
+        return DocumentError("it holds several documents (---): keep one", place=place)
+    hint = _HINTS.get(problem, "")
+    if mark is not None and problem == "found character that cannot start any token":
+        hint = _quoting(text[mark.index : mark.index + 1])
+    if (error.context or "").endswith(" a tag") or "a constructor for the tag" in problem:
+        hint = "text that begins with ! needs quotes"
+    column = "" if mark is None else f" (column {mark.column + 1})"
+    return DocumentError(f"{clipped(problem, 2 * MAX_QUOTED)}{column}", hint=hint, place=place)
+
+
+def _quoting(first: str) -> str:
+    if first == "\t":
+        return "tabs cannot indent: use spaces"
+    return f"text that begins with {clipped(first)} needs quotes"
+
+
+_MARK = re.compile(r"(?:&\S+\s+)?!(?:\s|$)")
+"""A tag that names nothing, perhaps behind an anchor."""
+
+
+def _quoted(text: str) -> str:
+    return f"'{clipped(text, MAX_QUOTED)}'"
+
+
 class _Reader:
     """Turns YAML nodes into plain values, counting them and noting their lines."""
 
-    def __init__(self, loader: _StrictLoader, file: str, first_line: int) -> None:
+    def __init__(self, loader: _StrictLoader, text: str, file: str, first_line: int) -> None:
         self._loader = loader
+        self._text = text
         self._file = file
         self._first_line = first_line
         self._count = 0
@@ -171,7 +235,7 @@ class _Reader:
         if len(path) > MAX_DEPTH:
             raise self._refuse(node, path[:4], f"values nest deeper than {MAX_DEPTH} levels")
         if not isinstance(node, yaml.ScalarNode) and node.tag not in _CONTAINER_TAGS:
-            raise self._refuse(node, path, f"the tag {node.tag} cannot be used")
+            raise self._refuse(node, path, f"the tag {_quoted(node.tag)} cannot be used")
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, path)
@@ -190,7 +254,7 @@ class _Reader:
                 continue
             key = self._key(key_node, path)
             if key in seen:
-                problem = f"the key {key!r} was already given on line {seen[key]}"
+                problem = f"the key {_quoted(key)} was already given on line {seen[key]}"
                 raise self._refuse(key_node, (*path, key), problem)
             seen[key] = self._line(key_node)
             self.lines.setdefault((*path, key), seen[key])
@@ -218,10 +282,24 @@ class _Reader:
     def _key(self, node: yaml.Node, path: Path) -> str:
         # The key's own spelling: `404:` in a mapping of replies names "404", not the number.
         if isinstance(node, yaml.ScalarNode):
+            self._refuse_lost_mark(node, path)
             return str(node.value)
         raise self._refuse(node, path, "a key must be plain text")
 
+    def _refuse_lost_mark(self, node: yaml.Node, path: Path) -> None:
+        # `! text` asks YAML for no more than to take the text as text, and loses its first letter.
+        source = self._text[node.start_mark.index : node.end_mark.index]
+        plain = isinstance(node, yaml.ScalarNode) and not node.style
+        if not plain or not _MARK.match(source):
+            return
+        if not node.value:
+            problem = 'it is empty text; an unquoted ! is a YAML tag: write "!"'
+        else:
+            problem = "the ! is lost; unquoted it is a YAML tag: put the text in quotes"
+        raise self._refuse(node, path, problem)
+
     def _scalar(self, node: yaml.Node, path: Path) -> JsonValue:
+        self._refuse_lost_mark(node, path)
         if node.tag == "tag:yaml.org,2002:timestamp":
             self.dates.add(path)
             return str(node.value)
@@ -231,9 +309,12 @@ class _Reader:
             value: Hashable = self._loader.construct_object(node)
         except (ValueError, OverflowError, LookupError) as error:
             # LookupError: `!!bool maybe` and `!!int ""` are met by PyYAML with those.
-            raise self._refuse(node, path, f"the value cannot be read: {error}") from None
+            problem = f"the value cannot be read: {clipped(str(error), MAX_QUOTED)}"
+            raise self._refuse(node, path, problem) from None
         if isinstance(value, float) and not math.isfinite(value):
-            raise self._refuse(node, path, f"{node.value} is not a finite number")
+            raise self._refuse(
+                node, path, f"{clipped(node.value, MAX_QUOTED)} is not a finite number"
+            )
         if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
             raise self._refuse(node, path, "the number is too large")
         if value is None or isinstance(value, str | bool | int | float):

@@ -40,6 +40,8 @@ class GatePolicy:
     """
 
     needs_cases: bool = True
+    unmeasured_delta: Verdict = Verdict.FAIL
+    """What a required delta is where no case was comparable: to the literal gate, a failure."""
     min_pass_rate: float | None = 1.0
     skill_min_pass_rate: Mapping[str, float] = field(default_factory=dict)
     fail_on_error: bool = True
@@ -188,48 +190,49 @@ class MinDelta:
     """
 
     def decide(self, evidence: Evidence, policy: GatePolicy) -> Iterator[Reason]:
+        unmeasured = policy.unmeasured_delta
         for delta in evidence.deltas:
             bar = policy.min_delta.get(delta.baseline)
             several = len(evidence.deltas) > 1
             where = f" against '{delta.baseline}'" if several else ""
             if bar is not None:
-                yield from self._of_all(delta, bar, where)
+                yield from self._of_all(delta, bar, where, unmeasured)
             for skill, own_bar in policy.skill_min_delta.items():
-                yield from self._of_skill(delta, skill, own_bar, where)
+                yield from self._of_skill(delta, skill, own_bar, where, unmeasured)
             for skill, gap in evidence.unresolved.get(delta.baseline, {}).items():
                 if bar is not None or skill in policy.skill_min_delta:
                     yield Reason(
                         f"skill '{skill}' has no resolvable baseline{where}: {gap.message}"
                     )
 
-    def _of_all(self, delta: PairedDelta, bar: float, where: str) -> Iterator[Reason]:
-        if not delta.ran:
-            yield Reason(
-                f"no baseline arm ran{where}, so the required delta of {points(bar)} "
-                "was not measured"
-            )
-        elif delta.overall.comparable_cases == 0:
-            yield Reason(
-                f"no case was comparable{where}, so the required delta of {points(bar)} "
-                "was not measured"
-            )
-        else:
-            yield from _below(delta.runners, bar, where)
+    def _of_all(
+        self, delta: PairedDelta, bar: float, where: str, unmeasured: Verdict
+    ) -> Iterator[Reason]:
+        if delta.ran and delta.overall.comparable_cases:
+            yield from _below(delta.runners, bar, where, unmeasured)
+            return
+        what = "no case was comparable" if delta.ran else "no baseline arm ran"
+        text = f"{what}{where}, so the required delta of {points(bar)} was not measured"
+        yield Reason(text, unmeasured)
 
-    def _of_skill(self, delta: PairedDelta, skill: str, bar: float, where: str) -> Iterator[Reason]:
+    def _of_skill(
+        self, delta: PairedDelta, skill: str, bar: float, where: str, unmeasured: Verdict
+    ) -> Iterator[Reason]:
         if skill in delta.skills:
             about = f" of skill '{skill}'{where}"
-            yield from _below(delta.restricted_to(skill), bar, about)
+            yield from _below(delta.restricted_to(skill), bar, about, unmeasured)
         else:
-            yield Reason(
-                f"skill '{skill}' must reach a delta of {points(bar)}, but none of its cases ran"
-            )
+            text = f"skill '{skill}' must reach a delta of {points(bar)}, but none of its cases ran"
+            yield Reason(text, unmeasured)
 
 
-def _below(runners: Mapping[str, Difference], bar: float, about: str) -> Iterator[Reason]:
+def _below(
+    runners: Mapping[str, Difference], bar: float, about: str, unmeasured: Verdict
+) -> Iterator[Reason]:
     for runner, found in runners.items():
         if found.pass_rate is None:
-            yield Reason(f"no case{about} under runner '{runner}' had a comparable baseline")
+            text = f"no case{about} under runner '{runner}' had a comparable baseline"
+            yield Reason(text, unmeasured)
         # Rates are sums of fractions: without the rounding, 0.3 - 0.2 < 0.1.
         elif round(found.pass_rate, 12) < bar:
             under = f" under runner '{runner}'" if len(runners) > 1 else ""

@@ -248,11 +248,9 @@ def low_signal(pair: CasePair) -> tuple[LowSignal, ...]:
     if not pair.comparable:
         return ()
     runs = measured((*pair.candidate_outcomes, *pair.baseline_outcomes))
-    always = [
-        check.id
-        for check in runs[0].checks
-        if all(any(c.id == check.id and c.passed for c in run.checks) for run in runs)
-    ]
+    passed = [{check.id for check in run.checks if check.passed} for run in runs]
+    every_time = set.intersection(*passed)
+    always = [check.id for check in runs[0].checks if check.id in every_time]
     return tuple(LowSignal(pair.key, check, len(runs)) for check in always)
 
 

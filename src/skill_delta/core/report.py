@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from skill_delta.core.changes import SkillChange
-from skill_delta.core.gate import GateVerdict
+from skill_delta.core.gate import GateVerdict, Verdict
 from skill_delta.core.paired import PairedDelta
 from skill_delta.core.scores import Spend, pass_rate, total_spend
 from skill_delta.core.skills import SkillVersion, Unresolved
@@ -101,6 +101,12 @@ class Report:
     def candidate(self) -> tuple[Outcome, ...]:
         """The outcomes of the skills as they are now."""
         return tuple(o for o in self.outcomes if o.trial.arm.role is Role.CANDIDATE)
+
+    @property
+    def measured_nothing(self) -> bool:
+        """Not one trial of a candidate ran to an answer, and nothing was cut or refused before."""
+        unmeasured = all(r.verdict is Verdict.NOT_MEASURED for r in self.gate.reasons)
+        return unmeasured and not any(isinstance(o, Scored) for o in self.candidate)
 
     @property
     def summary(self) -> Summary:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from skill_delta.core.checks.evidence import shown, visible
 from skill_delta.core.documents import Document, read_document
 from skill_delta.core.suite import Case, Suite, offered_name_collision
+from skill_delta.core.wording import shown, visible
 from skill_delta.errors import Place, UserError, UserErrors
 from skill_delta.formats import native
 from skill_delta.formats.discovery import Candidate, candidates

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from skill_delta.core.checks.evidence import visible
+from skill_delta.core.wording import visible
 from skill_delta.errors import Place, UserError
 from skill_delta.ports import SourceFiles
 

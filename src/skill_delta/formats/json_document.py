@@ -9,7 +9,6 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
-from skill_delta.core.checks.evidence import clipped, shown
 from skill_delta.core.documents import (
     MAX_DEPTH,
     MAX_INTEGER_BITS,
@@ -20,6 +19,7 @@ from skill_delta.core.documents import (
     decode,
     dotted,
 )
+from skill_delta.core.wording import shown
 from skill_delta.errors import Place
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
@@ -137,5 +137,5 @@ class _Lines:
             raise self._refused("an escape names half a character (a lone surrogate)")
 
     def _refused(self, problem: str) -> DocumentError:
-        field = clipped(dotted(tuple(self._path[:8])))
+        field = dotted(tuple(self._path[:8]))
         return DocumentError(problem, place=Place(self._file, self._line, field))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue, ValidationError
 
 from skill_delta.core.checks import limits, tools
-from skill_delta.core.checks.evidence import shown
 from skill_delta.core.documents import Document, Path
 from skill_delta.core.suite import Case, Check, MockTool, Mode, Suite
+from skill_delta.core.wording import shown
 from skill_delta.errors import UserErrors
 from skill_delta.formats.native_model import (
     KINDS,
@@ -42,7 +42,7 @@ MAX_NOTES = 50
 _LATER: Mapping[str, frozenset[str]] = {
     "": frozenset({"workspace", "sessions", "judge"}),
     "tools": frozenset({"error", "delay_ms"}),
-    "assertions": frozenset({"file", "file_glob", "file-produced", "json-path"}),
+    "assertions": frozenset({"file", "file_glob", "file-produced", "json-path", "judge"}),
 }
 """What the format has and this version does not read, by the part of a case it stands in."""
 
@@ -214,6 +214,8 @@ def _weaknesses(shape: CaseShape) -> Iterator[str]:
     for check in checks:
         if check.spec.always_holds:
             yield f"{case}: the check {check.id} can never fail"
+        if check.spec.never_holds:
+            yield f"{case}: the check {check.id} can never pass"
     trajectory = shape.trajectory or TrajectoryShape()
     for field, names in (("called", trajectory.called), ("forbidden", trajectory.forbidden)):
         if len(set(names)) < len(names):

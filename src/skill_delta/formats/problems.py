@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
 
-from skill_delta.core.checks.evidence import clipped, shown
 from skill_delta.core.documents import Document, Path
+from skill_delta.core.wording import clipped, shown
 from skill_delta.errors import Place, UserError
 
 if TYPE_CHECKING:
@@ -55,9 +54,8 @@ class Problems:
             self.add((*path, *steps), problem, hint)
 
     def place(self, path: Path) -> Place:
-        """Where the value at `path` is; its field is told in one line that is not too long."""
-        place = self._document.place(path)
-        return replace(place, field=clipped(place.field))
+        """Where the value at `path` is."""
+        return self._document.place(path)
 
     @property
     def errors(self) -> tuple[UserError, ...]:

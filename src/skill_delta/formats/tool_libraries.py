@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
 
-from skill_delta.core.checks.evidence import shown, visible
 from skill_delta.core.documents import Document, Path, read_document
+from skill_delta.core.wording import shown, visible
 from skill_delta.errors import Place, UserError
 from skill_delta.formats.json_document import read_json
 from skill_delta.formats.native_model import ToolShape, fields_at

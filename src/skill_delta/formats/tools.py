@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from skill_delta.core.checks.evidence import clipped, shown
 from skill_delta.core.checks.matching import matches
 from skill_delta.core.checks.schema import check_is_schema
 from skill_delta.core.documents import Path
@@ -19,6 +18,7 @@ from skill_delta.core.suite import (
     Returns,
     SequenceReturn,
 )
+from skill_delta.core.wording import clipped, shown
 from skill_delta.formats.native_model import ToolShape, WhenShape
 from skill_delta.formats.problems import Problems
 

@@ -21,7 +21,7 @@ from skill_delta.core.skills import (
     unportable,
     withheld,
 )
-from skill_delta.history.repository import BLOB, Entry, Repository, Unreadable
+from skill_delta.history.repository import BLOB, Entry, Repository
 
 _MOST_FOLDERS = 10_000
 """A tree that repeats itself is small, and has no end."""
@@ -105,7 +105,8 @@ def extract_bundle(
 
     Gives the bundle, None where it ships nothing, and the names of links, submodules and
     unportable files that were left out. Nothing is written outside the new folder, and it is
-    removed again when anything fails. Raises `BundleError`.
+    removed again when anything fails. Raises `BundleError`, and `Unreadable` where the repository
+    lacks one of the files.
     """
     extraction = _Extraction(repository, limits, time.monotonic() + limits.seconds)
     try:
@@ -114,8 +115,6 @@ def extract_bundle(
             return None, tuple(sorted(extraction.left_out))
         with _new_folder(scratch) as root:
             written = tuple(extraction.write(path, entry, root) for path, entry in sorted(files))
-    except Unreadable as error:
-        raise BundleError(str(error)) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise BundleError(f"it cannot be written: {reason or error}") from None

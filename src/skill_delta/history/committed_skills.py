@@ -12,7 +12,7 @@ from skill_delta.core.skills import SKILL_FILENAMES, WorkingSkill
 from skill_delta.errors import Place, UserError, UserErrors
 from skill_delta.history.base import UnknownBase
 from skill_delta.history.bundle import BundleError, Limits, extract_bundle
-from skill_delta.history.repository import Repository, Unreadable
+from skill_delta.history.repository import BLOB, Repository, Unreadable
 from skill_delta.history.tree_files import TreeFiles
 from skill_delta.history.tree_skills import SkillEntry, TreeSkills
 
@@ -82,6 +82,9 @@ class _Reader:
         place = Place(self._files.shown(path))
         if not _is_utf_8(folder):
             raise UserError("the folder's name is not UTF-8", hint="rename it", place=place)
+        if entry.file.is_file:
+            # A partial clone may lack it, which is no fault of the skill.
+            self._repository.read(entry.file.oid, BLOB)
         text = self._files.read(path)
         name = folder.name or self._repository.worktree.name
         parsed = parse_skill(text, file=place.file, folder_name=name)

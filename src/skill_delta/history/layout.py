@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from skill_delta.history.places import resolved
+from skill_delta.history.regular_files import open_followed
+
 _GITFILE_BYTES = 4096
 """How much of a `.git` file is read: it holds one path."""
 
@@ -28,8 +31,11 @@ class GitFolders:
 
 
 def find_git(path: Path) -> GitFolders | None:
-    """The repository that `path` lies in; None where it lies in none, or in a broken one."""
-    here = path.resolve()
+    """The repository that `path` lies in; None where it lies in none, or in a broken one.
+
+    Raises `UserError` for a path that is a link in a circle, or relative to a folder that is gone.
+    """
+    here = resolved(path)
     for folder in (here, *here.parents):
         marker = folder / ".git"
         try:
@@ -44,7 +50,7 @@ def find_git(path: Path) -> GitFolders | None:
 
 
 def _target(gitfile: Path) -> str:
-    with gitfile.open("rb") as stream:
+    with open_followed(gitfile) as stream:
         text = stream.read(_GITFILE_BYTES).decode("utf-8", "surrogateescape")
     return text.removeprefix("gitdir:").strip().replace("\0", "")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 
 from skill_delta.history.repository import Entry, Repository, Unreadable
 from skill_delta.history.tree_changes import NotComparable, tree_changes
@@ -44,26 +45,40 @@ def exact_moves(changes: FileChanges) -> Mapping[bytes, bytes]:
     paths each added file takes, among those not yet taken, the first with its own file name,
     else the first.
     """
-    sources: dict[bytes, list[bytes]] = defaultdict(list)
+    paths: dict[tuple[bytes, int], list[bytes]] = defaultdict(list)
     for path, entry in sorted(changes.deleted.items()):
-        sources[entry.oid].append(path)
+        paths[_content(entry)].append(path)
+    sources = {content: _Sources(iter(found)) for content, found in paths.items()}
     moves: dict[bytes, bytes] = {}
     for target, entry in sorted(changes.added.items()):
-        left = sources.get(entry.oid, [])
-        fitting = [path for path in left if _same_kind(changes.deleted[path], entry)]
-        if fitting:
-            source = _choice(fitting[:_ALTERNATIVES], _name(target))
-            left.remove(source)
+        left = sources.get(_content(entry))
+        if left is not None and (source := left.take(_name(target))) is not None:
             moves[target] = source
     return moves
 
 
-def _choice(sources: list[bytes], name: bytes) -> bytes:
-    return next((path for path in sources if _name(path) == name), sources[0])
+@dataclass(slots=True)
+class _Sources:
+    """The deleted files of one content that no added file took yet.
+
+    Only the nearest are looked at, so that thousands of empty files cost no more than they should.
+    """
+
+    beyond: Iterator[bytes]
+    nearest: list[bytes] = field(default_factory=list)
+
+    def take(self, name: bytes) -> bytes | None:
+        """The first of the nearest with this file name, else the first; None where none is left."""
+        self.nearest += islice(self.beyond, _ALTERNATIVES - len(self.nearest))
+        if not self.nearest:
+            return None
+        same = (index for index, path in enumerate(self.nearest) if _name(path) == name)
+        return self.nearest.pop(next(same, 0))
 
 
-def _same_kind(one: Entry, other: Entry) -> bool:
-    return (one.is_file and other.is_file) or one.mode == other.mode
+def _content(entry: Entry) -> tuple[bytes, int]:
+    """What two entries have in common where one may be the other, moved."""
+    return entry.oid, 0o100000 if entry.is_file else entry.mode
 
 
 def _name(path: bytes) -> bytes:

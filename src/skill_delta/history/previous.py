@@ -76,9 +76,14 @@ class GitBaselines:
         """
         answers: dict[PurePath, Answer] = {}
         for folders, members in _by_repository(skills).items():
-            repository = None if folders is None else Repository.discover(folders.worktree)
-            if repository is None:
+            if folders is None:
                 answers |= {skill.location: _not_a_repository(skill) for skill in members}
+                continue
+            try:
+                repository = Repository.open(folders)
+            except Unreadable as error:
+                problem = _not_readable(folders, error)
+                answers |= {skill.location: problem for skill in members}
                 continue
             with repository:
                 answers |= self._in_repository(repository, members, baseline)
@@ -222,6 +227,14 @@ def _unreadable(skill: WorkingSkill) -> Unresolved | None:
 def _not_a_repository(skill: WorkingSkill) -> Unresolved:
     place = shown_here(Path(skill.location))
     return Unresolved(UnresolvedReason.NOT_A_REPOSITORY, f"{place} is not in a git repository")
+
+
+def _not_readable(folders: GitFolders, error: Unreadable) -> Unresolved:
+    place = shown_here(folders.worktree)
+    return Unresolved(
+        UnresolvedReason.NOT_A_REPOSITORY,
+        f"the git repository {place} cannot be read: {error} (`git status` may say more)",
+    )
 
 
 def _not_tracked(one: _Asked) -> Unresolved:

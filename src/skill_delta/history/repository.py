@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 import zlib
@@ -11,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from dulwich.config import ConfigFile
 from dulwich.errors import (
     ApplyDeltaError,
     ChecksumMismatch,
@@ -20,14 +18,22 @@ from dulwich.errors import (
     WrongObjectException,
 )
 from dulwich.index import Index, UnsupportedIndexFormat
-from dulwich.object_format import SHA1, SHA256, ObjectFormat
 from dulwich.object_store import DiskObjectStore
 from dulwich.objects import ObjectID, RawObjectID
 from dulwich.pack import PackFileDisappeared, UnresolvedDeltas
-from dulwich.refs import DiskRefsContainer, Ref, RefsContainer, SymrefLoop
-from dulwich.reftable import ReftableRefsContainer
+from dulwich.refs import Ref, SymrefLoop
 
+from skill_delta.history.git_files import (
+    listed_ids,
+    loose_object,
+    object_folders,
+    object_format,
+    open_refs,
+    raw_id,
+    read_config,
+)
 from skill_delta.history.layout import GitFolders, find_git
+from skill_delta.history.regular_files import refuse_special
 
 COMMIT, TREE, BLOB, TAG = 1, 2, 3, 4
 """Git's numbers for the four kinds of object."""
@@ -47,6 +53,8 @@ _COMMIT = re.compile(
 )
 _REMEMBERED_FOLDERS = 64
 """How many trees are kept parsed: a commit is asked for many paths, and so is its parent."""
+_LATEST = 2**64 - 1
+"""Git's latest date. What a forged commit claims beyond it is this date too."""
 _SYMREF = b"ref: "
 _SYMREF_DEPTH = 5
 
@@ -102,30 +110,45 @@ class Repository:
 
     def __init__(self, folders: GitFolders) -> None:
         self._folders = folders
-        config = _config(folders.common)
-        self._format = _object_format(config)
-        self._refs = _refs(config, folders)
+        config = read_config(folders.common)
+        self._format = object_format(config)
+        self._refs = open_refs(config, folders)
+        self._object_folders = object_folders(folders.common / "objects")
         self._store = DiskObjectStore(folders.common / "objects", object_format=self._format)
         self._packs = self._store.packs
         self._folders_read: dict[bytes, dict[bytes, Entry]] = {}
         self.entry_pattern = re.compile(
             rb"([0-7]+) ([^\0]+)\0(.{%d})" % self._format.oid_length, re.DOTALL
         )
-        self.shallow = frozenset(self._listed_in("shallow"))
+        self.shallow = frozenset(listed_ids(folders.common / "shallow"))
         """The commits whose parents this clone does not have."""
-        self._grafts = {**self._listed_in("info/grafts"), **dict.fromkeys(self.shallow, ())}
+        grafts = listed_ids(folders.common / "info" / "grafts")
+        self._grafts = {**grafts, **dict.fromkeys(self.shallow, ())}
         self._replaced = self._replacements()
 
     @classmethod
     def discover(cls, path: Path) -> Self | None:
-        """The repository that `path` lies in; None where there is none that can be read."""
+        """The repository that `path` lies in; None where there is none that can be read.
+
+        Raises `UserError` for a path that leads nowhere.
+        """
         folders = find_git(path)
         if folders is None:
             return None
         try:
-            return cls(folders)
-        except _DAMAGE:
+            return cls.open(folders)
+        except Unreadable:
             return None
+
+    @classmethod
+    def open(cls, folders: GitFolders) -> Self:
+        """The repository in these folders. Raises `Unreadable`, with the reason."""
+        try:
+            return cls(folders)
+        except OSError as error:
+            raise Unreadable(error.strerror or "it is damaged") from None
+        except _DAMAGE:
+            raise Unreadable("it is damaged") from None
 
     def __enter__(self) -> Self:
         return self
@@ -166,7 +189,8 @@ class Repository:
             except _DAMAGE:
                 break
         try:
-            return self._store.get_raw(name)
+            loose = loose_object(self._object_folders, name)
+            return self._store.get_raw(name) if loose is None else loose
         except KeyError:
             raise Unreadable(f"object {oid.hex()[:8]} is not in this clone") from None
         except _DAMAGE as error:
@@ -191,7 +215,7 @@ class Repository:
             parents = tuple(bytes.fromhex(line[7:].decode()) for line in found[2].split(b"\n")[:-1])
         except ValueError:
             raise Unreadable(f"commit {oid.hex()[:8]} is damaged") from None
-        return Commit(tree, parents, int(found[3] or 0))
+        return Commit(tree, parents, _seconds(found[3] or b"0"))
 
     def entries(self, tree: bytes) -> list[tuple[bytes, Entry]]:
         """All of a tree, in its order. Raises `Unreadable`."""
@@ -245,7 +269,7 @@ class Repository:
             if value is None:
                 return None
             if not value.startswith(_SYMREF):
-                return _oid(value)
+                return raw_id(value)
             name = value.removeprefix(_SYMREF)
         return None
 
@@ -263,7 +287,7 @@ class Repository:
         # `git replace`: git's own log reads the replacement, under the name of the replaced.
         base = b"refs/replace/"
         names = {bytes(name) for refs in self._refs for name in refs.subkeys(Ref(base))}
-        pairs = {_oid(name): self.ref(base + name) for name in names}
+        pairs = {raw_id(name): self.ref(base + name) for name in names}
         return {old: new for old, new in pairs.items() if old is not None and new is not None}
 
     # ------------------------------------------------------------ the rest
@@ -281,50 +305,14 @@ class Repository:
     @cached_property
     def _indexed(self) -> frozenset[bytes]:
         """The paths of the index; none where it is missing or cannot be read."""
+        path = self._folders.git / "index"
         try:
-            return frozenset(Index(self._folders.git / "index", object_format=self._format))
+            refuse_special(path)
+            return frozenset(Index(path, object_format=self._format))
         except (*_DAMAGE, UnsupportedIndexFormat):
             return frozenset()
 
-    def _listed_in(self, name: str) -> dict[bytes, tuple[bytes, ...]]:
-        """The commits a file of the git folder lists, each with the parents written after it."""
-        try:
-            lines = (self._folders.common / name).read_bytes().splitlines()
-        except OSError:
-            return {}
-        ids = [[_oid(word) for word in line.split()] for line in lines if line[:1] != b"#"]
-        rows = [tuple(oid for oid in row if oid is not None) for row in ids]
-        return {row[0]: row[1:] for row in rows if row}
 
-
-def _oid(hexadecimal: bytes) -> bytes | None:
-    try:
-        return bytes.fromhex(hexadecimal.decode())
-    except ValueError:
-        return None
-
-
-def _config(common: Path) -> ConfigFile:
-    try:
-        return ConfigFile.from_path(common / "config", expand_includes=False)
-    except _DAMAGE:
-        return ConfigFile()
-
-
-def _object_format(config: ConfigFile) -> ObjectFormat:
-    try:
-        return SHA256 if config.get(b"extensions", b"objectformat") == b"sha256" else SHA1
-    except KeyError:
-        return SHA1
-
-
-def _refs(config: ConfigFile, folders: GitFolders) -> list[RefsContainer]:
-    try:
-        is_reftable = config.get(b"extensions", b"refstorage") == b"reftable"
-    except KeyError:
-        is_reftable = False
-    if not is_reftable:
-        return [DiskRefsContainer(folders.common, folders.git)]
-    places = dict.fromkeys([folders.git, folders.common])
-    # dulwich would create the folder where it is missing, and we write nothing.
-    return [ReftableRefsContainer(os.fspath(p)) for p in places if (p / "reftable").is_dir()]
+def _seconds(digits: bytes) -> int:
+    # Python refuses to read thousands of digits, and git counts in 64 bits.
+    return _LATEST if len(digits) > 20 else min(int(digits), _LATEST)

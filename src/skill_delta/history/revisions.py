@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import heapq
 import re
 from itertools import count
@@ -9,8 +10,8 @@ from itertools import count
 from skill_delta.errors import UserError
 from skill_delta.history.repository import COMMIT, TAG, Repository, Unreadable
 
-_STEPS = re.compile(r"(?P<base>[^~^]+)(?P<steps>(?:~\d*|\^\d*|\^\{(?:commit)?\})*)")
-_STEP = re.compile(r"([~^])(\{?)(\d*)")
+_STEPS = re.compile(r"(?P<base>[^~^]+)(?P<steps>(?:~[0-9]{0,9}|\^[0-9]{0,9}|\^\{(?:commit)?\})*)")
+_STEP = re.compile(r"([~^])(\{?)([0-9]*)")
 _DESCRIBED = re.compile(r".+-\d+-g([0-9a-f]{4,64})")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
 _PSEUDO_REF = re.compile(r"[A-Z_]+")
@@ -28,23 +29,39 @@ _DEFAULT_BRANCHES = (
     *(b"refs/heads/master", b"refs/remotes/origin/master"),
 )
 _TAG_DEPTH = 10
+_SHOWN = 100
+"""How much of a revision's name a message repeats, in characters."""
+_BASELINES = ("previous", "base", "none")
+"""The baselines that are no revisions, which a person may have meant."""
 
 
 class UnknownRevision(UserError):  # noqa: N818 - it is one
     """A revision that names no commit of this repository."""
 
     def __init__(self, revision: str, why: str = "no branch, tag or commit has this name") -> None:
+        named = revision if len(revision) <= _SHOWN else f"{revision[:_SHOWN]}…"
+        meant = _baseline_like(revision)
         super().__init__(
-            f"unknown revision {revision!r}: {why}",
-            hint="name a branch, a tag or a commit that is in this clone; a shallow clone lacks "
+            f"unknown revision {named!r}: {why}",
+            hint=f"did you mean {meant}? Several baselines: repeat --baseline"
+            if meant
+            else "name a branch, a tag or a commit that is in this clone; a shallow clone lacks "
             "most of them (`fetch-depth: 0` on actions/checkout, or `git fetch --unshallow`)",
         )
+
+
+def _baseline_like(revision: str) -> str | None:
+    """The baseline that a name is close to, or that the first such part between commas is."""
+    for part in revision[:_SHOWN].lower().split(","):
+        if close := difflib.get_close_matches(part.strip(), _BASELINES, n=1, cutoff=0.7):
+            return close[0]
+    return None
 
 
 def find_commit(repository: Repository, revision: str) -> bytes:
     """The commit that `revision` names, by git's rules, with any number of `~n` and `^n`.
 
-    Raises `UnknownRevision`.
+    `n` has nine digits at most. Raises `UnknownRevision`.
     """
     parts = _STEPS.fullmatch(revision)
     if parts is None:
@@ -98,6 +115,7 @@ def _peeled(repository: Repository, oid: bytes, revision: str) -> bytes:
 
 
 def _walked(repository: Repository, oid: bytes, steps: str, revision: str) -> bytes:
+    seen = {oid}  # grafts and replacements can make a circle
     for sign, brace, digits in _STEP.findall(steps):
         if brace:
             continue
@@ -111,6 +129,9 @@ def _walked(repository: Repository, oid: bytes, steps: str, revision: str) -> by
                     revision, f"commit {oid.hex()[:8]} has {len(parents)} parent(s){shallow}"
                 )
             oid = parents[nth]
+            if oid in seen:
+                raise UnknownRevision(revision, f"commit {oid.hex()[:8]} is its own ancestor")
+            seen.add(oid)
     return oid
 
 

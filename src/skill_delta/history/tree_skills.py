@@ -73,18 +73,17 @@ class TreeSkills:
         if entry is None or not entry.is_tree:
             return _Folder(None, None, above.owner, above.is_searched)
         skill = _skill_entry(self._repository, entry.oid)
-        if not self._is_searched(above, path, name, entry.oid, skill):
+        if not _is_searched(above, path, name, skill):
             return _Folder(entry.oid, None, above.owner, is_searched=False)
         return _Folder(entry.oid, skill, path if skill else above.owner, is_searched=True)
 
-    def _is_searched(
-        self, above: _Folder, path: bytes, name: bytes, tree: bytes, skill: SkillEntry | None
-    ) -> bool:
-        if not above.is_searched or name in _NEVER_SEARCHED or path == REPORT_FOLDER:
-            return False
-        if name == b"evals" and (above.owner is not None or skill is None):
-            return False  # fixtures; a skill may be called "evals" all the same
-        return self._repository.entry(tree, b"pyvenv.cfg") is None
+
+def _is_searched(above: _Folder, path: bytes, name: bytes, skill: SkillEntry | None) -> bool:
+    # A `pyvenv.cfg` hides nothing here, as it does on a machine: anyone could commit one.
+    if not above.is_searched or name in _NEVER_SEARCHED or path == REPORT_FOLDER:
+        return False
+    # Fixtures; a skill may be called "evals" all the same.
+    return not (name == b"evals" and (above.owner is not None or skill is None))
 
 
 def _skill_entry(repository: Repository, tree: bytes) -> SkillEntry | None:

@@ -15,7 +15,7 @@ from skill_delta.core.skills import (
 )
 from skill_delta.errors import UserError
 from skill_delta.history.bundle import BundleError, Limits, extract_bundle
-from skill_delta.history.repository import BLOB, Repository
+from skill_delta.history.repository import BLOB, Repository, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def with_bundle(
         return past.skill, ()
     try:
         bundle, left_out = extract_bundle(repository, past.tree, scratch, limits)
-    except BundleError as error:
+    except (BundleError, Unreadable) as error:
         commit = (past.skill.commit or "")[:8]
         message = f"the bundle of commit {commit} cannot be extracted: {error}"
         return Unresolved(UnresolvedReason.BUNDLE_UNREADABLE, message), ()

@@ -1,13 +1,11 @@
-"""The files a skill ships as they lie on this machine, and how a file is opened safely."""
+"""The files a skill ships as they lie on this machine."""
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
 from skill_delta.core.skills import (
     MAX_BUNDLE_BYTES,
@@ -18,36 +16,9 @@ from skill_delta.core.skills import (
     unportable,
     withheld,
 )
+from skill_delta.history.regular_files import open_regular
 
 _CHUNK = 1024 * 1024
-
-# Not followed if it became a link meanwhile, and not waited for if it became a FIFO.
-_READ_SAFELY = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-
-
-class NotRegularError(OSError):
-    """What lies at a path is no regular file: a folder, FIFO, device or socket."""
-
-
-def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading. Raises `OSError`, also where it is a link or no file."""
-    descriptor = os.open(path, _READ_SAFELY)
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        raise NotRegularError(0, f"it is {_kind(mode)}, not a file")
-    return os.fdopen(descriptor, "rb")
-
-
-def _kind(mode: int) -> str:
-    for test, kind in (
-        (stat.S_ISDIR, "a folder"),
-        (stat.S_ISFIFO, "a named pipe"),
-        (stat.S_ISSOCK, "a socket"),
-    ):
-        if test(mode):
-            return kind
-    return "a device"
 
 
 class BundleRefusedError(Exception):

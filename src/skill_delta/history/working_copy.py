@@ -11,6 +11,7 @@ from skill_delta.core.skill_text import parse_skill
 from skill_delta.core.skills import NEVER_SEARCHED, SKILL_FILENAMES, WorkingSkill
 from skill_delta.errors import Place, UserError, UserErrors
 from skill_delta.history.layout import find_git
+from skill_delta.history.places import resolved
 from skill_delta.history.working_bundle import BundleRefusedError, working_bundle
 from skill_delta.history.working_files import WorkingFiles, shown, source_files_for
 
@@ -32,6 +33,9 @@ def find_skills(paths: Sequence[Path]) -> tuple[WorkingSkill, ...]:
             places |= dict(_places(path))
         except UserError as error:
             errors.append(error)
+        except OSError as error:
+            reason = f"it cannot be read: {error.strerror or error}"
+            errors.append(UserError(reason, place=Place(shown(path))))
     skills: list[WorkingSkill] = []
     for folder, filename in sorted(places.items()):
         try:
@@ -48,7 +52,7 @@ def _places(path: Path) -> Iterator[tuple[Path, str]]:
     if path.name in SKILL_FILENAMES and not path.is_dir():
         if not os.path.lexists(path):
             raise _missing(path)
-        yield path.parent.resolve(), path.name
+        yield resolved(path.parent), path.name
     elif path.is_dir():
         yield from _Search.below(path).places()
     elif path.exists():
@@ -58,6 +62,7 @@ def _places(path: Path) -> Iterator[tuple[Path, str]]:
             place=Place(shown(path)),
         )
     else:
+        resolved(path)  # says so where it is a link in a circle
         raise _missing(path)
 
 
@@ -74,7 +79,7 @@ class _Search:
 
     @classmethod
     def below(cls, path: Path) -> _Search:
-        root = path.resolve()
+        root = resolved(path)
         git = find_git(root)
         return cls(root, root if git is None else git.worktree)
 
@@ -107,7 +112,7 @@ class _Search:
             return None  # fixtures; a skill may be called "evals" all the same
         if not entry.is_symlink():
             return Path(entry)
-        real = Path(entry).resolve()
+        real = resolved(Path(entry))
         if not real.is_relative_to(self.boundary):
             return None
         steps = real.relative_to(self.boundary).parts

@@ -9,14 +9,17 @@ from pathlib import Path, PurePosixPath
 from skill_delta.core.documents import MAX_BYTES
 from skill_delta.errors import Place, UserError
 from skill_delta.history.layout import find_git
-from skill_delta.history.working_bundle import open_regular
+from skill_delta.history.places import current_folder, resolved, shown
+from skill_delta.history.regular_files import open_regular
+
+__all__ = ["WorkingFiles", "shown", "source_files_for"]
 
 
 class WorkingFiles:
     """The files below `root`. A link is followed only where it stays below it."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root.resolve()
+        self._root = resolved(root)
 
     @property
     def root(self) -> Path:
@@ -72,23 +75,24 @@ def source_files_for(location: Path) -> tuple[WorkingFiles, PurePosixPath]:
     """The files around a skill's folder, and the folder's path among them.
 
     Their root is the top of the git work tree; without one, the current folder where the skill
-    lies below it; else the folder that the skill's folder lies in.
+    lies below it; else the folder that the skill's folder lies in. Raises `UserError` where the
+    location, or the current folder, leads nowhere.
     """
-    real = location.resolve()
-    here = Path.cwd().resolve()
-    root = here if real.is_relative_to(here) else real.parent
-    if (git := find_git(real)) is not None:
-        root = git.worktree
+    real = resolved(location)
+    git = find_git(real)
+    root = _root_without_git(real) if git is None else git.worktree
     return WorkingFiles(root), PurePosixPath(real.relative_to(root).as_posix())
 
 
-def shown(path: Path) -> str:
-    """A path as a person of this run would write it, printable whatever its bytes are."""
-    here = Path.cwd()
-    relative = path.relative_to(here) if path.is_relative_to(here) else path
-    text = os.fsencode(relative.as_posix()).decode("utf-8", "backslashreplace")
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+def _root_without_git(real: Path) -> Path:
+    here = resolved(current_folder())
+    return here if real.is_relative_to(here) else real.parent
 
 
 def _is_listed(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file(follow_symlinks=False) or (entry.is_symlink() and not entry.is_dir())
+    if not entry.is_symlink():
+        return entry.is_file()
+    try:
+        return not entry.is_dir()
+    except OSError:
+        return True  # a link that leads in a circle

@@ -23,17 +23,25 @@ class StepFiles:
         )
         return cls(output, summary)
 
-    def set_outputs(self, outputs: Mapping[str, str]) -> None:
-        """Add outputs, each on one line: a line break would end the value and begin another."""
-        if self.output is None:
-            return
-        lines = (f"{name}={' '.join(value.splitlines())}\n" for name, value in outputs.items())
-        with self.output.open("a", encoding="utf-8") as file:
-            file.write("".join(lines))
+    def set_outputs(self, outputs: Mapping[str, str]) -> str:
+        """Add outputs, each on one line: a line break would end the value and begin another.
 
-    def add_summary(self, markdown: str) -> None:
-        """Add to what the run's page shows of this step."""
-        if self.summary is None:
-            return
-        with self.summary.open("a", encoding="utf-8") as file:
-            file.write(f"{markdown}\n")
+        What went wrong, in words, where something did: it does not change the verdict.
+        """
+        lines = (f"{name}={' '.join(value.splitlines())}\n" for name, value in outputs.items())
+        return _added(self.output, "".join(lines), "outputs")
+
+    def add_summary(self, markdown: str) -> str:
+        """Add to what the run's page shows of this step. What went wrong, as above."""
+        return _added(self.summary, f"{markdown}\n", "job summary")
+
+
+def _added(place: Path | None, text: str, what: str) -> str:
+    if place is None:
+        return ""
+    try:
+        with place.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        return f"the {what} could not be written: {error.strerror}"
+    return ""

@@ -48,10 +48,12 @@ def run_link(frame: Frame) -> Iterator[Markdown]:
         yield Markdown(f"[workflow run]({frame.run_url})")
 
 
-def render_unchanged(base: str, head: str, *, frame: Frame = NO_FRAME) -> str:
+def render_unchanged(base: str, head: str, *, frame: Frame = NO_FRAME, elsewhere: int = 0) -> str:
     """What stands where no skill differs between the two commits, after a revert too.
 
-    Here, because most pull requests end with it, and it takes no template engine.
+    `elsewhere` counts those that do, outside the folders that were asked for. Here, because most
+    pull requests end with it, and it takes no template engine.
     """
     facts = " · ".join((*commits(base, head, frame), *run_link(frame)))
-    return f"### ✅ skill-delta: no skill changed\n\n<sub>{facts}</sub>\n"
+    where = f" in the folders asked for ({elsewhere} elsewhere)" if elsewhere else ""
+    return f"### ✅ skill-delta: no skill changed{where}\n\n<sub>{facts}</sub>\n"

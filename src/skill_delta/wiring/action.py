@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from skill_delta.errors import ExitCode, UserError, UserErrors
 from skill_delta.history.base import MergeGroupRefs, PullRequestRefs, PushRefs, Refs, RevisionRefs
 from skill_delta.hosts.comment_marker import CommentMarker, RunIdentity
-from skill_delta.hosts.events import Event, MergeGroup, PullRequest, Push
+from skill_delta.hosts.events import Event, FinishedRun, MergeGroup, PullRequest, Push
 from skill_delta.hosts.workflow import StepFiles
 from skill_delta.render.commands import Annotation, Level, stopped
 from skill_delta.render.frame import Frame, render_unchanged
@@ -105,6 +105,11 @@ def _redactor(outcome: CheckOutcome, key: str | None, token: str | None) -> Reda
 
 def _refs(request: ActionRequest) -> Refs:
     event = request.event
+    if isinstance(event.trigger, FinishedRun):
+        raise UserError(
+            "the action does not follow another workflow's run (`on: workflow_run`)",
+            hint="run it on pull_request, merge_group, push, workflow_dispatch or schedule",
+        )
     if request.base is not None:
         return RevisionRefs(request.base, event.head_sha, event.default_branch)
     match event.trigger:
@@ -201,19 +206,25 @@ class _Teller:
                 code, outputs = self._evaluated(outcome)
             case Stopped():
                 code, outputs = self._stopped(outcome)
-        for refusal in self._host.refusals:
-            self._annotate([Annotation(Level.WARNING, "Not told to GitHub", refusal)])
-        self._request.step.set_outputs(
-            {"passed": str(code is ExitCode.PASSED).lower(), "exit-code": str(int(code)), **outputs}
+        passed = str(code is ExitCode.PASSED).lower()
+        written = self._request.step.set_outputs(
+            {"passed": passed, "exit-code": str(int(code)), **outputs}
         )
+        refusals = filter(None, (*self._host.refusals, written))
+        self._annotate(Annotation(Level.WARNING, "Not told", refusal) for refusal in refusals)
         return code
+
+    def _summarise(self, markdown: str) -> None:
+        self._host.refusals.append(self._request.step.add_summary(markdown))
 
     def _unchanged(self, outcome: Unchanged) -> tuple[ExitCode, Mapping[str, str]]:
         ends = outcome.ends
         frame = Frame(base_found=ends.how, run_url=self._request.event.run_url)
-        body = render_unchanged(ends.base.hex(), ends.head.hex(), frame=frame)
-        self._say(f"no skill changed between {ends.base.hex()} ({ends.how}) and {ends.head.hex()}")
-        self._request.step.add_summary(body)
+        body = render_unchanged(
+            ends.base.hex(), ends.head.hex(), frame=frame, elsewhere=outcome.elsewhere
+        )
+        self._say(body.replace("### ", ""))
+        self._summarise(body)
         url = self._host.comment_if_present(body)
         self._host.status("success", "no skill changed")
         return outcome.exit_code, {"skills": "[]", "comment-url": url}
@@ -234,7 +245,10 @@ class _Teller:
         )
         self._say(render_terminal(report))
         unwritten = write_reports(self._request.workspace, folder, report, redact)
-        self._request.step.add_summary(redact(render_summary(report, frame=frame, redact=redact)))
+        self._summarise(redact(render_summary(report, frame=frame, redact=redact)))
+        if outcome.exit_code is ExitCode.NOT_MEASURED:
+            reasons = "\n".join(reason.text for reason in report.gate.reasons)
+            self._annotate([Annotation(Level.ERROR, "Not measured", reasons)])
         self._print(render_annotations(report, redact=redact))
         url = self._host.comment(redact(render_comment(report, frame=frame, redact=redact)))
         code = outcome.exit_code
@@ -265,7 +279,7 @@ class _Teller:
         )
         self._say(f"not measured: {reason}")
         self._annotate(_annotations_of(error))
-        self._request.step.add_summary(body)
+        self._summarise(body)
         url = self._host.comment(body)
         failed = outcome.exit_code is not ExitCode.PASSED
         state: State = "error" if failed else "success"

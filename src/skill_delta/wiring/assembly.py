@@ -15,7 +15,7 @@ from random import Random
 from pydantic import SecretStr
 
 from skill_delta import pipeline
-from skill_delta.core.gate import GatePolicy, Reason
+from skill_delta.core.gate import GatePolicy, Reason, Verdict
 from skill_delta.core.report import Report
 from skill_delta.errors import Place, ServiceError, UserError
 from skill_delta.execution import Ceilings
@@ -56,9 +56,10 @@ def evaluate(
     `objections` are what a pull request brings; None for a run, which needs cases to pass.
     """
     skills = [candidate.found for candidate in candidates]
-    request = request_of(settings, pipeline.labels(skills))
+    request = request_of(settings, _labels_by_name(skills))
     if objections is not None:
-        policy = replace(request.policy, needs_cases=False)
+        # An outage is neither a regression nor a pass.
+        policy = replace(request.policy, needs_cases=False, unmeasured_delta=Verdict.NOT_MEASURED)
         request = replace(request, policy=policy, objections=tuple(objections))
     runners = runners_of(settings, candidates, key)
     if any(runner.costs_money for runner in runners.values()):
@@ -121,11 +122,20 @@ def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:
     return Redactor([*filter(None, secrets), *of_url])
 
 
-def request_of(settings: Settings, skills: Sequence[str]) -> RunRequest:
+def _labels_by_name(skills: Sequence[FoundSkill]) -> Mapping[str, Sequence[str]]:
+    """A skill goes by its label and by its name: a second skill of the name takes it from none."""
+    found: dict[str, list[str]] = {}
+    for label, skill in zip(pipeline.labels(skills), skills, strict=True):
+        for name in dict.fromkeys((label, skill.working.skill.name)):
+            found.setdefault(name, []).append(label)
+    return found
+
+
+def request_of(settings: Settings, labels: Mapping[str, Sequence[str]]) -> RunRequest:
     """What the settings ask of a run of these skills. Bars of other skills are for other runs."""
 
     def of_these(bars: Mapping[str, float]) -> Mapping[str, float]:
-        return {name: bar for name, bar in bars.items() if name in skills}
+        return {label: bar for name, bar in bars.items() for label in labels.get(name, ())}
 
     return RunRequest(
         baselines=settings.baseline,

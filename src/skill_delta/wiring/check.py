@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from skill_delta.core.changes import SkillChange
 from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.history.base import Ends, Refs, find_ends
+from skill_delta.history.layout import find_git
 from skill_delta.history.pull_request import changed_skills
-from skill_delta.history.repository import Repository
+from skill_delta.history.repository import Repository, Unreadable
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -48,9 +49,13 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """No skill differs between the two ends: there is nothing to do."""
+    """No skill differs between the two ends: there is nothing to do.
+
+    `elsewhere` counts the skills that do, outside the folders that were asked for.
+    """
 
     ends: Ends
+    elsewhere: int = 0
 
     exit_code = ExitCode.PASSED
 
@@ -66,7 +71,9 @@ class Evaluated:
     @property
     def exit_code(self) -> ExitCode:
         code = self.report.gate.exit_code
-        return _forgiven(self.settings) if code is ExitCode.NOT_MEASURED else code
+        # What was measured is not forgiven: a cap or a ceiling that cut a part of it is no outage.
+        forgivable = code is ExitCode.NOT_MEASURED and self.report.measured_nothing
+        return _forgiven(self.settings) if forgivable else code
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +121,30 @@ def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
             stopped = replace(stopped, settings=settings)
             found = pull_request.selected(found, settings)
             if not found.skills:
-                return Unchanged(ends)
+                return Unchanged(ends, elsewhere=len(skills))
             _refuse_without_key(request, settings)
+            pull_request.refuse_report_folder(request.workspace, settings)
             request.starting()
             with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
-                report = pull_request.measure(found, settings, request.key, terminal, Path(scratch))
+                report = pull_request.measure(
+                    found, settings, request.key, terminal, Path(scratch), request.config
+                )
             return Evaluated(report, ends, settings)
     except (UserError, ServiceError) as error:
         return replace(stopped, error=error)
 
 
 def _repository_at(workspace: Path) -> Repository:
-    repository = Repository.discover(workspace)
-    if repository is None:
+    folders = find_git(workspace)
+    if folders is None:
         raise UserError(
-            f"{workspace} is not in a git repository that can be read",
+            f"{workspace} is not in a git repository",
             hint="run actions/checkout before this action",
         )
-    return repository
+    try:
+        return Repository.open(folders)
+    except Unreadable as error:
+        raise ServiceError(f"the git repository of {workspace} cannot be read: {error}") from None
 
 
 def _refuse_without_key(request: CheckRequest, settings: Settings) -> None:

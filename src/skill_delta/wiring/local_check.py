@@ -44,9 +44,11 @@ def check_here(
     match outcome:
         case Stopped(error=error):
             raise error
-        case Unchanged(ends=ends):
+        case Unchanged(ends=ends, elsewhere=elsewhere):
             frame = Frame(base_found=ends.how)
-            terminal.say(render_unchanged(ends.base.hex(), ends.head.hex(), frame=frame))
+            terminal.say(
+                render_unchanged(ends.base.hex(), ends.head.hex(), frame=frame, elsewhere=elsewhere)
+            )
             return outcome.exit_code
         case Evaluated():
             redactor = redactor_for(outcome.settings.base_url, key)

@@ -17,15 +17,20 @@ from skill_delta.core.suite import Suite
 from skill_delta.errors import UserError, UserErrors
 from skill_delta.formats import read_suite
 from skill_delta.history.base import Ends
-from skill_delta.history.committed_skills import ChangedSkill, read_changed_skills
+from skill_delta.history.committed_skills import (
+    ChangedSkill,
+    folder_bytes,
+    read_changed_skills,
+)
 from skill_delta.history.pull_request_baselines import PullRequestBaselines
 from skill_delta.history.repository import Repository
 from skill_delta.history.tree_files import TreeFiles
-from skill_delta.pipeline import FoundSkill
+from skill_delta.pipeline import FoundSkill, Selection
 from skill_delta.settings.commands import COMMANDS
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES, settle
 from skill_delta.wiring.assembly import Candidate, evaluate
+from skill_delta.wiring.report_folder import ReportFolder
 from skill_delta.wiring.terminal import Terminal
 
 
@@ -70,14 +75,20 @@ def _config_at_base(changes: PullRequestChanges, named: str | None) -> Document 
     return read_document(files.read(PurePosixPath(found[0])), f"{found[0]} (at the base commit)")
 
 
-def config_changes(changes: PullRequestChanges) -> Iterator[str]:
+def config_changes(changes: PullRequestChanges, named: str | None) -> Iterator[str]:
     """The config files that the pull request changes: it is judged by the old ones."""
-    base, head = changes.base_files, changes.head_files
-    for name in CONFIG_FILES:
+    for name in dict.fromkeys((*CONFIG_FILES, *([named] if named else []))):
         path = PurePosixPath(name)
-        before, after = _is_there(base, path), _is_there(head, path)
-        if before != after or (before and after and base.read(path) != head.read(path)):
+        if _content(changes.base_files, path) != _content(changes.head_files, path):
             yield f"{name} changes: this run was judged by what the base commit has"
+
+
+def _content(files: TreeFiles, path: PurePosixPath) -> bytes | str | None:
+    """A file's content, what is in its way, or None where there is none."""
+    try:
+        return files.read(path) if _is_there(files, path) else None
+    except UserError as error:
+        return str(error)
 
 
 def selected(changes: PullRequestChanges, settings: Settings) -> PullRequestChanges:
@@ -85,12 +96,28 @@ def selected(changes: PullRequestChanges, settings: Settings) -> PullRequestChan
     if not settings.skills:
         return changes
     folders = [PurePosixPath(folder) for folder in settings.skills]
+    for folder in folders:
+        if all(files.listing(folder) is None for files in (changes.base_files, changes.head_files)):
+            raise UserError(
+                f"skills names '{folder}', which is a folder at neither end",
+                hint="name folders by their path in the repository, without wildcards",
+            )
     inside = tuple(
         change
         for change in changes.skills
-        if any(change.folder.is_relative_to(folder) for folder in folders)
+        if any(
+            place.is_relative_to(folder)
+            for place in (change.folder, change.base_folder or change.folder)
+            for folder in folders
+        )
     )
     return replace(changes, skills=inside)
+
+
+def refuse_report_folder(workspace: Path, settings: Settings) -> None:
+    """Raise `UserError` for a report folder that cannot be, before anything is spent."""
+    if settings.report_dir is not None:
+        ReportFolder(workspace, settings.report_dir)
 
 
 def measure(
@@ -99,6 +126,7 @@ def measure(
     key: str | None,
     terminal: Terminal,
     scratch: Path,
+    config: str | None,
 ) -> Report:
     """Evaluate the changed skills and decide.
 
@@ -119,7 +147,7 @@ def measure(
         changes=changes.skills,
         skipped=(*report.skipped, *_skipped_new(found, settings)),
         notes=(
-            *config_changes(changes),
+            *config_changes(changes, config),
             *report.notes,
             *_history_notes(evaluated, candidates, history),
         ),
@@ -186,12 +214,18 @@ def _refusals(
             for skill in found
             if skill.change.kind is ChangeKind.ADDED
         ]
+    reasons += [
+        Reason(f"skill {change.folder} was replaced by a link or a submodule")
+        for change in changes.skills
+        if change.kind is ChangeKind.REMOVED and _is_hidden(changes, change.folder)
+    ]
     changed = {skill.working.location: skill.change for skill in found}
+    selection = Selection(settings.tag, settings.case)
     for candidate in candidates:
-        if candidate.found.suite is not None and candidate.found.suite.cases:
+        if _selected(candidate.found.suite, selection):
             continue
         change = changed[candidate.found.working.location]
-        if _had_cases(changes, change):
+        if _had_cases(changes, change, selection):
             reasons.append(Reason(f"skill {change.folder}: all of its eval cases were removed"))
         elif settings.uncovered_skills == "fail":
             reasons.append(
@@ -200,14 +234,27 @@ def _refusals(
     return reasons
 
 
-def _had_cases(changes: PullRequestChanges, change: SkillChange) -> bool:
+def _is_hidden(changes: PullRequestChanges, folder: PurePosixPath) -> bool:
+    """Whether something that is not followed stands where the skill's folder was."""
+    if folder == PurePosixPath():
+        return False
+    tree = changes.repository.commit(changes.ends.head).tree
+    entry = changes.repository.entry(tree, folder_bytes(folder))
+    return entry is not None and not entry.is_tree
+
+
+def _selected(suite: Suite | None, selection: Selection) -> bool:
+    return suite is not None and any(selection.admits(case) for case in suite.cases)
+
+
+def _had_cases(changes: PullRequestChanges, change: SkillChange, selection: Selection) -> bool:
     if change.base_folder is None:
         return False
     try:
         suite: Suite | None = read_suite("", changes.base_files, change.base_folder)
     except UserError:
         return True  # there were eval files: that they were broken does not excuse removing them
-    return suite is not None and bool(suite.cases)
+    return _selected(suite, selection)
 
 
 def _skipped_new(found: Sequence[ChangedSkill], settings: Settings) -> Iterator[SkippedSkill]:

@@ -29,7 +29,8 @@ class ReportFolder:
         """Write the reports, by format. What went wrong, in words, where something did."""
         try:
             self._path.mkdir(parents=True, exist_ok=True)
-            self._replace(".gitignore", "*\n")
+            if not (self._path / ".gitignore").exists():
+                self._replace(".gitignore", "*\n")
             for report, text in files.items():
                 self._replace(FILES[report], text)
         except OSError as error:
@@ -51,7 +52,7 @@ class ReportFolder:
 
 
 def _inside(workspace: Path, name: PurePosixPath) -> Path:
-    if name.is_absolute() or ".." in name.parts or not name.parts or name.parts[0] == ".git":
+    if name.is_absolute() or not name.parts or {"..", ".git"} & {p.lower() for p in name.parts}:
         raise UserError(
             f"report-dir '{name}' is not a folder inside the workspace",
             hint="name one by its path from the workspace, such as .skill-delta",
@@ -59,6 +60,8 @@ def _inside(workspace: Path, name: PurePosixPath) -> Path:
     path = workspace
     for part in name.parts:
         path /= part
+        if len(os.fsencode(part)) > 255:
+            raise UserError(f"report-dir '{name.parts[0][:40]}…' has a part that is too long")
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             raise UserError(
                 f"report-dir '{name}' cannot be used: "

@@ -19,6 +19,8 @@ from skill_delta.core.suite import Suite
 from skill_delta.core.trials import NO_SKILL
 from skill_delta.errors import ExitCode, UserError, UserErrors
 from skill_delta.formats import read_suite
+from skill_delta.history.layout import find_git
+from skill_delta.history.places import current_folder, resolved
 from skill_delta.history.previous import GitBaselines
 from skill_delta.history.repository import Repository
 from skill_delta.history.revisions import find_commit
@@ -81,11 +83,8 @@ def _config(paths: Sequence[Path], named: Path | None) -> Document | None:
 
 
 def _root_of(paths: Sequence[Path]) -> Path:
-    repository = Repository.discover(paths[0].absolute()) if paths else None
-    if repository is None:
-        return Path.cwd()
-    with repository:
-        return repository.worktree
+    folders = find_git(resolved(paths[0]))
+    return current_folder() if folders is None else folders.worktree
 
 
 def _refuse_unknown_skills(named: Iterable[str], skills: Sequence[FoundSkill]) -> None:

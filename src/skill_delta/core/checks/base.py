@@ -43,8 +43,18 @@ class CheckSpec(BaseModel):
         """Judge the transcript. Raises `TrialError` when judging itself failed."""
 
     @property
+    def may_be_slow(self) -> bool:
+        """Whether judging may take long enough to be felt by trials that run beside it."""
+        return False
+
+    @property
     def always_holds(self) -> bool:
         """Whether no transcript can fail it, so that it measures nothing."""
+        return False
+
+    @property
+    def never_holds(self) -> bool:
+        """Whether every transcript fails it, so that it measures nothing either."""
         return False
 
     @property

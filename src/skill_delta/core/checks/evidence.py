@@ -1,4 +1,4 @@
-"""How a finding shows what it saw: one line, bounded, nothing invisible."""
+"""How a finding shows what it saw."""
 
 from __future__ import annotations
 
@@ -7,29 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-LIMIT = 120
-"""How many characters of someone else's text one piece of evidence quotes."""
+from skill_delta.core.wording import LIMIT, clipped, shown, visible
 
-
-def visible(text: str) -> str:
-    """The text with every control, format and unassigned character spelled out (`\\n`)."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
-
-
-def clipped(text: str, limit: int = LIMIT) -> str:
-    """The visible text, cut after `limit` characters with the number of those left out."""
-    if len(text) <= limit:
-        return visible(text)
-    return f"{visible(text[:limit])}… (+{len(text) - limit:,} characters)"
-
-
-def shown(text: str) -> str:
-    """The text in quotation marks, clipped."""
-    if len(text) <= LIMIT:
-        return f'"{visible(text)}"'
-    return f'"{visible(text[:LIMIT])}"… (+{len(text) - LIMIT:,} characters)'
+__all__ = ["clipped", "output_is", "shown", "shown_around", "shown_json"]
 
 
 def shown_around(text: str, start: int, end: int) -> str:

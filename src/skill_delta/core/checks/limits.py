@@ -29,7 +29,7 @@ class MaxCostUsd(CheckSpec):
         cost = transcript.cost_usd
         if cost is None:
             return Finding.not_evaluated(
-                f"not evaluated: no price is known for the model; at most ${self.limit:.6f}"
+                f"no price is known for the model; at most ${self.limit:.6f}"
             )
         return Finding.of(cost <= self.limit, f"cost ${cost:.6f}; at most ${self.limit:.6f}")
 

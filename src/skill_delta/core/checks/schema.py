@@ -15,8 +15,8 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, UnknownDialect, specification_with
 
-from skill_delta.core.checks.evidence import LIMIT, shown, visible
-from skill_delta.core.checks.patterns import compiled, search
+from skill_delta.core.checks.patterns import Searches, compiled
+from skill_delta.core.wording import LIMIT, shown, visible
 from skill_delta.errors import TrialError
 
 MAX_STEPS = 100_000
@@ -196,7 +196,8 @@ def _check_references(dialect: type[Validator], schemas: tuple[Schema, ...]) -> 
             )
         try:
             target = resolver.lookup(reference).contents
-        except Unresolvable:
+        except (Unresolvable, ValueError, TypeError):
+            # The last two: a step by name into a list (`#/allOf/x`), or any step into a number.
             raise ValueError(f"the reference {shown(reference)} leads nowhere") from None
         if not isinstance(target, bool) and all(target is not each for each in schemas):
             raise ValueError(f"the reference {shown(reference)} leads to no schema")
@@ -214,7 +215,7 @@ def _check_patterns(schema: Schema) -> None:
 
 
 def _bounded(dialect: type[Validator], most: int) -> type[Validator]:
-    """The dialect with every step counted and every pattern searched within its time."""
+    """The dialect with every step counted and all patterns searched within one second."""
     steps = iter(range(most))
 
     def counted(keyword: _Keyword) -> _Keyword:
@@ -228,44 +229,55 @@ def _bounded(dialect: type[Validator], most: int) -> type[Validator]:
         return run
 
     keywords: dict[str, _Keyword] = dialect.VALIDATORS
-    ours = {name: counted(_OWN_KEYWORDS.get(name, keyword)) for name, keyword in keywords.items()}
+    own = _OwnKeywords().by_name
+    ours = {name: counted(own.get(name, keyword)) for name, keyword in keywords.items()}
     bounded: type[Validator] = extend(dialect, ours)  # type: ignore[no-untyped-call]
     return bounded
 
 
-def _pattern(
-    _validator: _Validating, wanted: JsonValue, value: JsonValue, _schema: Schema
-) -> Iterator[ValidationError]:
-    if isinstance(value, str) and search(str(wanted), value) is None:
-        yield ValidationError(f"{shown(value)} does not match {shown(str(wanted))}")
+class _OwnKeywords:
+    """Keywords that jsonschema would apply without bounds, for one validation."""
 
+    def __init__(self) -> None:
+        self._search = Searches().search
+        self.by_name: Mapping[str, _Keyword] = {
+            "pattern": self._pattern,
+            "patternProperties": self._pattern_properties,
+            "additionalProperties": self._additional_properties,
+            "uniqueItems": _unique_items,
+        }
 
-def _pattern_properties(
-    validator: _Validating, wanted: JsonValue, value: JsonValue, _schema: Schema
-) -> Iterator[ValidationError]:
-    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
-        for pattern, each in wanted.items():
-            for key, item in value.items():
-                if search(pattern, key) is not None:
-                    yield from validator.descend(item, each, path=key, schema_path=pattern)
+    def _pattern(
+        self, _validator: _Validating, wanted: JsonValue, value: JsonValue, _schema: Schema
+    ) -> Iterator[ValidationError]:
+        if isinstance(value, str) and self._search(str(wanted), value) is None:
+            yield ValidationError(f"{shown(value)} does not match {shown(str(wanted))}")
 
+    def _pattern_properties(
+        self, validator: _Validating, wanted: JsonValue, value: JsonValue, _schema: Schema
+    ) -> Iterator[ValidationError]:
+        if isinstance(value, Mapping) and isinstance(wanted, Mapping):
+            for pattern, each in wanted.items():
+                for key, item in value.items():
+                    if self._search(pattern, key) is not None:
+                        yield from validator.descend(item, each, path=key, schema_path=pattern)
 
-def _additional_properties(
-    validator: _Validating, wanted: JsonValue, value: JsonValue, schema: Schema
-) -> Iterator[ValidationError]:
-    if not isinstance(value, Mapping):
-        return
-    listed = schema.get("properties")
-    patterns = schema.get("patternProperties")
-    for key, item in value.items():
-        if isinstance(listed, Mapping) and key in listed:
-            continue
-        if isinstance(patterns, Mapping) and any(search(each, key) for each in patterns):
-            continue
-        if wanted is False:
-            yield ValidationError(f"{shown(key)} is not among its properties")
-        else:
-            yield from validator.descend(item, wanted, path=key)
+    def _additional_properties(
+        self, validator: _Validating, wanted: JsonValue, value: JsonValue, schema: Schema
+    ) -> Iterator[ValidationError]:
+        if not isinstance(value, Mapping):
+            return
+        listed = schema.get("properties")
+        patterns = schema.get("patternProperties")
+        for key, item in value.items():
+            if isinstance(listed, Mapping) and key in listed:
+                continue
+            if isinstance(patterns, Mapping) and any(self._search(p, key) for p in patterns):
+                continue
+            if wanted is False:
+                yield ValidationError(f"{shown(key)} is not among its properties")
+            else:
+                yield from validator.descend(item, wanted, path=key)
 
 
 def _unique_items(
@@ -287,14 +299,6 @@ def _as_json_counts(value: JsonValue) -> JsonValue:
     if isinstance(value, dict):
         return {key: _as_json_counts(item) for key, item in value.items()}
     return value
-
-
-_OWN_KEYWORDS: Mapping[str, _Keyword] = {
-    "pattern": _pattern,
-    "patternProperties": _pattern_properties,
-    "additionalProperties": _additional_properties,
-    "uniqueItems": _unique_items,
-}
 
 
 def _cut(text: str) -> str:

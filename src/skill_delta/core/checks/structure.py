@@ -12,10 +12,11 @@ from pydantic import AfterValidator, Field, JsonValue, PlainValidator, WithJsonS
 from pydantic_core import PydanticCustomError
 
 from skill_delta.core.checks.base import CheckSpec, Finding
-from skill_delta.core.checks.evidence import clipped, output_is, shown
+from skill_delta.core.checks.evidence import output_is
 from skill_delta.core.checks.schema import check_is_usable, violation
 from skill_delta.core.documents import MAX_DEPTH
 from skill_delta.core.transcript import Transcript
+from skill_delta.core.wording import clipped, shown
 from skill_delta.errors import TrialError
 
 
@@ -57,6 +58,11 @@ class JsonSchema(CheckSpec):
         if broken is None:
             return Finding.of(True, "the output is JSON and valid by the schema")
         return Finding.of(False, f"expected JSON valid by the schema; found {broken}")
+
+    @property
+    def may_be_slow(self) -> bool:
+        """A schema may take many steps, and its patterns their whole second."""
+        return True
 
 
 class Numeric(CheckSpec):

@@ -7,9 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field
 
 from skill_delta.core.checks.base import CheckSpec, Finding
-from skill_delta.core.checks.evidence import LIMIT, output_is, shown, shown_around
+from skill_delta.core.checks.evidence import output_is, shown_around
 from skill_delta.core.checks.patterns import compiled, search
 from skill_delta.core.transcript import Transcript
+from skill_delta.core.wording import LIMIT, shown
 
 
 def _readable(pattern: str) -> str:
@@ -59,6 +60,11 @@ class NotContains(CheckSpec):
         found = shown_around(transcript.answer, start, start + len(self.value))
         return Finding.of(False, f"expected no {shown(self.value)} in the output; found {found}")
 
+    @property
+    def never_holds(self) -> bool:
+        """The empty text is in every output."""
+        return not self.value
+
 
 class ContainsIgnoringCase(CheckSpec):
     """The output contains this text, in whatever case."""
@@ -95,6 +101,11 @@ class Regex(CheckSpec):
         return Finding.of(True, f"regex {shown(self.value)} matches {matched}")
 
     @property
+    def may_be_slow(self) -> bool:
+        """A search may take its whole second."""
+        return True
+
+    @property
     def always_holds(self) -> bool:
         """The empty pattern matches every output."""
         return not self.value
@@ -114,6 +125,16 @@ class NotRegex(CheckSpec):
         seen = shown_around(transcript.answer, *found)
         return Finding.of(False, f"expected no match of regex {shown(self.value)}; found {seen}")
 
+    @property
+    def may_be_slow(self) -> bool:
+        """A search may take its whole second."""
+        return True
+
+    @property
+    def never_holds(self) -> bool:
+        """The empty pattern matches every output."""
+        return not self.value
+
 
 class Equals(CheckSpec):
     """The output, without the blanks around it, is exactly this text."""
@@ -131,6 +152,11 @@ class Equals(CheckSpec):
             f"expected the output to equal {shown(self.value)}; "
             f"{output_is(transcript.answer.strip())}{difference}",
         )
+
+    @property
+    def never_holds(self) -> bool:
+        """An output without the blanks around it never equals a text that has some."""
+        return self.value != self.value.strip()
 
 
 class AnyOf(CheckSpec):

@@ -8,9 +8,10 @@ from typing import Self
 from pydantic import Field, JsonValue, model_validator
 
 from skill_delta.core.checks.base import CheckSpec, Finding
-from skill_delta.core.checks.evidence import clipped, shown_json
+from skill_delta.core.checks.evidence import shown_json
 from skill_delta.core.checks.matching import matches
 from skill_delta.core.transcript import ToolCall, Transcript
+from skill_delta.core.wording import clipped
 from skill_delta.errors import TrialError
 
 

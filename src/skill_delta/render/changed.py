@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -47,16 +47,17 @@ def changes_alone(changes: Sequence[SkillChange]) -> Listing:
 
 def skipped_changes(report: Report) -> Iterator[tuple[SkillChange, SkippedSkill]]:
     """The changes that were not evaluated, with the reason."""
+    skipped = _skipped_by_place(report)
     for change in report.changes:
-        skipped = _skipped(change, report)
-        if skipped is not None:
-            yield change, skipped
+        found = _skipped(change, skipped)
+        if found is not None:
+            yield change, found
 
 
 def skipped_elsewhere(report: Report) -> Iterator[SkippedSkill]:
     """The skills that were not evaluated and are none of the changes."""
-    named = [skipped for _, skipped in skipped_changes(report)]
-    return (skipped for skipped in report.skipped if skipped not in named)
+    named = {id(skipped) for _, skipped in skipped_changes(report)}
+    return (skipped for skipped in report.skipped if id(skipped) not in named)
 
 
 def _listed(fates: Iterable[_Fate]) -> Listing:
@@ -79,22 +80,28 @@ def _fates(report: Report) -> Iterator[_Fate]:
     baselines: dict[str, list[str]] = {}
     for source in report.sources:
         baselines.setdefault(source.skill, []).append(source.baseline)
+    skipped = _skipped_by_place(report)
     for change in report.changes:
         label = labels.get(change.folder)
         if change.kind is ChangeKind.REMOVED:
             yield _Fate.of(change, outcome="nothing to run")
         elif label is None:
-            yield _Fate.of(change, outcome=_not_evaluated(_skipped(change, report)))
+            yield _Fate.of(change, outcome=_not_evaluated(_skipped(change, skipped)))
         else:
             yield _Fate.of(change, label, _compared(change, baselines.get(label, ())))
 
 
-def _skipped(change: SkillChange, report: Report) -> SkippedSkill | None:
-    """What a report says of a skill that it knows by name, and not by folder."""
+def _skipped_by_place(report: Report) -> Mapping[str, SkippedSkill]:
+    """What a report says of skills that it knows by label: a name, or a name and `(folder)`."""
+    places: dict[str, SkippedSkill] = {}
     for skipped in report.skipped:
-        if skipped.skill == change.folder.name or skipped.skill.endswith(f"({change.folder})"):
-            return skipped
-    return None
+        places.setdefault(skipped.skill, skipped)
+        places.setdefault(skipped.skill.rpartition("(")[2].removesuffix(")"), skipped)
+    return places
+
+
+def _skipped(change: SkillChange, places: Mapping[str, SkippedSkill]) -> SkippedSkill | None:
+    return places.get(str(change.folder)) or places.get(change.folder.name)
 
 
 def _not_evaluated(skipped: SkippedSkill | None) -> str:

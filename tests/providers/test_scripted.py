@@ -278,7 +278,10 @@ MISTAKES: Mapping[str, tuple[str, Sequence[str]]] = {
     ),
     "no YAML": (
         "replies: [x}",
-        [f"{FILE}:1: did not find expected ',' or ']' (column 12)"],
+        [
+            f"{FILE}:1: did not find expected ',' or ']' (column 12)",
+            "  help: a list that begins with [ ends with ]",
+        ],
     ),
 }
 

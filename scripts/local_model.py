@@ -36,8 +36,9 @@ OPTIONS = (
     # are then the same in every run on a machine, and it stays usable meanwhile.
     *("-t", "1", "-np", "1", "-c", "4096", "--no-cache-prompt", "--temp", "0"),
     # A model this small falls into loops, does not know when to stop, and writes bytes that are no
-    # text, for which the server would answer 500: one short line of valid text it is.
-    *("-n", "40", "--repeat-penalty", "1.15", "--grammar", r"root ::= [^\n]+"),
+    # text, for which the server would answer 500: one short line of valid text it is. The grammar
+    # ends it, since an answer that is cut at a limit of tokens is none to grade.
+    *("-n", "200", "--repeat-penalty", "1.15", "--grammar", r"root ::= [^\n]{1,160}"),
     *("--jinja", "--no-webui", "--offline", "--device", "none"),
 )
 

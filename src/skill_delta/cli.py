@@ -50,9 +50,13 @@ Tag = Annotated[Several, typer.Option(help="Only cases with this tag (repeatable
 Case = Annotated[Several, typer.Option(help="Only cases whose name has this text (repeatable).")]
 Replies = Annotated[str | None, typer.Option(help="What the scripted runner answers.")]
 Concurrency = Annotated[int | None, typer.Option(help="Trials at once [8].")]
-MaxCost = Annotated[float | None, typer.Option(help="Start no trial past this many US dollars.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Start no trial past this many tokens.")]
-MaxTime = Annotated[float | None, typer.Option(help="Start no trial past this many seconds.")]
+MaxCost = Annotated[
+    float | None, typer.Option(help="Start no trial once this many US dollars are spent.")
+]
+MaxTokens = Annotated[
+    int | None, typer.Option(help="Start no trial once this many tokens are used.")
+]
+MaxTime = Annotated[float | None, typer.Option(help="Start no trial after this many seconds.")]
 Seed = Annotated[int | None, typer.Option(help="Orders the trials [0].")]
 
 
@@ -128,9 +132,12 @@ def run(
 def pr(
     context: typer.Context,
     base: Annotated[
-        str | None, typer.Option(help="The base [where HEAD left the default branch].")
+        str | None,
+        typer.Option(help="The commit to compare with [where HEAD left the default branch]."),
     ] = None,
-    head: Annotated[str | None, typer.Option(help="What to measure, a commit [HEAD].")] = None,
+    head: Annotated[
+        str | None, typer.Option(help="The commit to measure, without uncommitted edits [HEAD].")
+    ] = None,
     runner: Runner = None,
     model: Model = None,
     base_url: BaseUrl = None,
@@ -154,10 +161,12 @@ def pr(
         str | None, typer.Option(help="none, skip or fail for a skill that is new [none].")
     ] = None,
     uncovered_skills: Annotated[
-        str | None, typer.Option(help="warn or fail for one without cases [warn].")
+        str | None, typer.Option(help="warn or fail for a changed skill without cases [warn].")
     ] = None,
-    max_skills: Annotated[int | None, typer.Option(help="Evaluate no more skills.")] = None,
-    max_cases: Annotated[int | None, typer.Option(help="Run no more cases.")] = None,
+    max_skills: Annotated[
+        int | None, typer.Option(help="Evaluate at most this many changed skills.")
+    ] = None,
+    max_cases: Annotated[int | None, typer.Option(help="Run at most this many cases.")] = None,
     on_unmeasured: Annotated[
         str | None, typer.Option(help="fail or pass where nothing could be measured [fail].")
     ] = None,
@@ -167,7 +176,7 @@ def pr(
     max_tokens: MaxTokens = None,
     max_time: MaxTime = None,
     report_dir: Annotated[
-        str | None, typer.Option(help="Write all reports into this folder.")
+        str | None, typer.Option(help="Write all reports here, inside the repository.")
     ] = None,
     seed: Seed = None,
     config: Annotated[

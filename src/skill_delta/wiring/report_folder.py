@@ -54,8 +54,8 @@ class ReportFolder:
 def _inside(workspace: Path, name: PurePosixPath) -> Path:
     if name.is_absolute() or not name.parts or {"..", ".git"} & {p.lower() for p in name.parts}:
         raise UserError(
-            f"report-dir '{name}' is not a folder inside the workspace",
-            hint="name one by its path from the workspace, such as .skill-delta",
+            f"report-dir '{name}' is not a folder inside the repository",
+            hint="name one by its path from the top, such as .skill-delta",
         )
     path = workspace
     for part in name.parts:

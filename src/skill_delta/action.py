@@ -17,6 +17,7 @@ from skill_delta.errors import ExitCode, UserError
 from skill_delta.hosts.comment_marker import checked_comment_id
 from skill_delta.hosts.events import load_event
 from skill_delta.hosts.workflow import StepFiles
+from skill_delta.providers import KEY_VARIABLES
 from skill_delta.render.commands import Annotation, Level, stopped
 from skill_delta.render.redaction import Redactor
 from skill_delta.wiring.action import ActionRequest, act
@@ -24,9 +25,6 @@ from skill_delta.wiring.terminal import Terminal
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
-
-KEY_VARIABLES = ("SKILL_DELTA_API_KEY", "OPENAI_API_KEY")
-"""Where a key is looked for where the input `api-key` is blank."""
 
 
 def inputs_of(environment: Mapping[str, str]) -> Mapping[str, str]:

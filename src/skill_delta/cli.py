@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 
 from skill_delta import __version__
 from skill_delta.errors import ExitCode, ServiceError, UserError
+from skill_delta.providers import KEY_VARIABLES
 from skill_delta.render.problems import problem_lines
 from skill_delta.render.redaction import Redactor
 from skill_delta.wiring.terminal import Terminal, write
@@ -205,8 +206,9 @@ def _terminal() -> Terminal:
 
 
 def _key() -> str | None:
-    names = ("SKILL_DELTA_API_KEY", "OPENAI_API_KEY")
-    return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
+    return next(
+        (value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())), None
+    )
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -46,6 +46,11 @@ class UserError(Exception):
         self.hint = hint
         self.place = place
 
+    @property
+    def each(self) -> tuple[UserError, ...]:
+        """The problems one by one: itself, or all that it gathers."""
+        return (self,)
+
     def __str__(self) -> str:
         located = f"{self.place}: {self.problem}" if self.place else self.problem
         return f"{located}\n  help: {self.hint}" if self.hint else located
@@ -57,6 +62,10 @@ class UserErrors(UserError):  # noqa: N818 - several of them
     def __init__(self, errors: tuple[UserError, ...]) -> None:
         super().__init__("\n".join(str(error) for error in errors))
         self.errors = errors
+
+    @property
+    def each(self) -> tuple[UserError, ...]:
+        return self.errors
 
 
 class ServiceError(Exception):

@@ -12,8 +12,8 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from skill_delta.core.checks.base import CheckSpec
-from skill_delta.core.checks.evidence import clipped, shown
 from skill_delta.core.checks.matching import matches
+from skill_delta.core.wording import clipped, shown
 from skill_delta.errors import Place, UserError
 
 

@@ -60,10 +60,8 @@ def read_suite(
     for candidate in found:
         try:
             suites.append(_read_candidate(candidate, files))
-        except UserErrors as several:
-            errors += several.errors
         except UserError as error:
-            errors.append(error)
+            errors += error.each
     cases = tuple(case for suite in suites for case in suite.cases)
     errors += _clashes(cases, skill_name)
     if errors:

@@ -36,3 +36,9 @@ PROVIDERS: Mapping[str, Vendor] = {
     "openai": Vendor("https://api.openai.com/v1", "OPENAI_API_KEY", _openai),
 }
 """The vendors, by the name of the runner that asks them."""
+
+OUR_KEY_VARIABLE = "SKILL_DELTA_API_KEY"
+"""The environment variable that is read before any vendor's own."""
+
+KEY_VARIABLES = (OUR_KEY_VARIABLE, *(vendor.key_variable for vendor in PROVIDERS.values()))
+"""Where a key is looked for, in this order."""

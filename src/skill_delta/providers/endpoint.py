@@ -16,9 +16,7 @@ from pydantic import SecretStr
 
 from skill_delta.errors import UserError
 from skill_delta.ports import ModelApi
-
-OUR_KEY_VARIABLE = "SKILL_DELTA_API_KEY"
-"""The environment variable that is read before any vendor's own."""
+from skill_delta.providers import OUR_KEY_VARIABLE
 
 MAX_QUOTE = 200
 """How much of a server's words a message repeats, in characters."""

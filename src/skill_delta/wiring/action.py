@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from skill_delta.errors import ExitCode, UserError, UserErrors
+from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.history.base import MergeGroupRefs, PullRequestRefs, PushRefs, Refs, RevisionRefs
 from skill_delta.hosts.comment_marker import CommentMarker, RunIdentity
 from skill_delta.hosts.events import Event, FinishedRun, MergeGroup, PullRequest, Push
@@ -312,13 +312,13 @@ def write_reports(
     return place.write({name: redact(render(report)) for name, render in RENDERERS.items()})
 
 
-def _annotations_of(error: Exception) -> Iterable[Annotation]:
-    if isinstance(error, UserErrors):
-        return [found for each in error.errors for found in _annotations_of(each)][:10]
-    if isinstance(error, UserError):
-        message = f"{error.problem}\n{error.hint}".strip()
-        return [Annotation(Level.ERROR, "skill-delta", message, error.place)]
-    return [Annotation(Level.ERROR, "Not measured", str(error))]
+def _annotations_of(error: UserError | ServiceError) -> Iterable[Annotation]:
+    if isinstance(error, ServiceError):
+        return [Annotation(Level.ERROR, "Not measured", str(error))]
+    return [
+        Annotation(Level.ERROR, "skill-delta", f"{each.problem}\n{each.hint}".strip(), each.place)
+        for each in error.each[:10]
+    ]
 
 
 def _numbers(report: Report) -> Mapping[str, str]:

@@ -186,11 +186,8 @@ def _candidates(
         change = skill.change
         try:
             suite = read_suite(skill.working.skill.name, files, change.folder)
-        except UserErrors as several:
-            errors += several.errors
-            continue
         except UserError as error:
-            errors.append(error)
+            errors += error.each
             continue
         baselines = baselines_for(change, settings.baseline, settings.new_skills)
         found = FoundSkill(skill.working, suite, baselines)

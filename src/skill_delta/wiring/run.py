@@ -111,10 +111,8 @@ def _candidates(skills: Sequence[WorkingSkill], settings: Settings) -> tuple[Can
     for working in skills:
         try:
             found.append(_candidate(working, settings.evals))
-        except UserErrors as several:
-            errors += several.errors
         except UserError as error:
-            errors.append(error)
+            errors += error.each
     if errors:
         raise UserErrors(tuple(errors))
     return tuple(found)

@@ -9,8 +9,6 @@ from pydantic import JsonValue
 
 from skill_delta.core.wording import LIMIT, clipped, shown, visible
 
-__all__ = ["clipped", "output_is", "shown", "shown_around", "shown_json"]
-
 
 def shown_around(text: str, start: int, end: int) -> str:
     """The stretch of `text` around `start` to `end`, in quotation marks, with what is left out."""

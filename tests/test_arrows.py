@@ -27,6 +27,7 @@ CORE_ORDER = (
     "intervals",
     "inference",
     "power",
+    "looks",
     "paired",
     "gate",
     "report",

@@ -15,11 +15,14 @@ from typing import TypeAlias
 
 from skill_delta.core.changes import ChangeKind, SkillChange
 from skill_delta.core.checks.base import CheckSpec, Finding
-from skill_delta.core.gate import Evidence, GatePolicy, decide
+from skill_delta.core.gate import decide
+from skill_delta.core.judgements import Evidence, all_readings
 from skill_delta.core.paired import compare
+from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import BaselineSource, Environment, Report, SkippedSkill
 from skill_delta.core.skills import SkillVersion, Unresolved, UnresolvedReason
 from skill_delta.core.suite import Case, Check
+from skill_delta.core.suite_changes import CaseChange, untouched
 from skill_delta.core.transcript import ToolCall, Transcript, Usage
 from skill_delta.core.trials import (
     NO_SKILL,
@@ -193,6 +196,7 @@ def a_report(
     skipped: Sequence[SkippedSkill] = (),
     own: Mapping[str, Sequence[str]] | None = None,
     changes: Sequence[SkillChange] = (),
+    suite_changes: Mapping[str, tuple[CaseChange, ...]] | None = None,
 ) -> Report:
     """The report of a whole run, compared and gated by the real thing.
 
@@ -216,13 +220,18 @@ def a_report(
     )
     runners = list(dict.fromkeys(outcome.trial.runner for outcome in outcomes)) or [RUNNER]
     started = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    evidence, policy = Evidence(outcomes, deltas, missing), policy or GatePolicy()
+    cases_changed = suite_changes or {}
+    left_alone = {skill: untouched(each) for skill, each in cases_changed.items()}
     return Report(
         started_at=started,
         finished_at=started + timedelta(seconds=90),
         subjects=tuple(_subject(skill, outcomes, of_skill[skill]) for skill in skills),
         outcomes=outcomes,
         deltas=deltas,
-        gate=decide(Evidence(outcomes, deltas, missing), policy or GatePolicy()),
+        gate=decide(evidence, policy),
+        readings=all_readings(evidence, policy, left_alone),
+        suite_changes=cases_changed,
         environment=Environment(
             seed=7,
             runners=dict.fromkeys(runners, "0.1.0"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from builders import Cost, a_change, a_report, runs
 from report_stories import HOSTILE, must_not_drop
 from skill_delta.core.changes import ChangeKind
-from skill_delta.core.gate import GatePolicy
+from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import Report, SkippedSkill
 from skill_delta.render.frame import Frame
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from builders import Cost, a_report, runs, unresolved
-from skill_delta.core.gate import GatePolicy
+from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import Report, SkippedSkill
 
 ANY_RATE = GatePolicy(min_pass_rate=None)

@@ -17,6 +17,7 @@ CORE_ORDER = (
     "transcript",
     "checks",
     "suite",
+    "suite_changes",
     "skills",
     "changes",
     "skill_text",
@@ -28,9 +29,16 @@ CORE_ORDER = (
     "inference",
     "power",
     "looks",
+    "simulation",
     "paired",
+    "readings",
+    "sampling",
+    "policy",
+    "judgements",
+    "gate_rules",
     "gate",
     "report",
+    "scorecard",
 )
 """Inside the core, each imports only from those before it."""
 
@@ -39,13 +47,15 @@ SOCKETS = ("history", "providers", "runners", "hosts", "formats", "ledger")
 
 MAY_IMPORT = {
     "errors": set[str](),
+    "flags": set[str](),
     "core": {"core", "errors"},
     "settings": {"settings", "core", "errors"},
     "ports": {"core", "errors"},
     "render": {"render", "core", "errors"},
     "grading": {"ports", "core", "errors"},
     "execution": {"grading", "ports", "core", "errors"},
-    "pipeline": {"execution", "grading", "ports", "core", "errors", "settings"},
+    "preparation": {"ports", "core", "errors"},
+    "pipeline": {"preparation", "execution", "ports", "core", "errors"},
     **{room: {room, "ports", "core", "errors", "settings"} for room in SOCKETS},
 }
 """Rooms below the wiring; `wiring`, `cli` and `action` may import anything."""

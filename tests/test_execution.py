@@ -17,7 +17,8 @@ from skill_delta.core.suite import Check
 from skill_delta.core.transcript import Transcript, Usage
 from skill_delta.core.trials import Errored, NotRun, Outcome, Scored, Trial
 from skill_delta.errors import ServiceError, TrialError
-from skill_delta.execution import CANCELLED, Ceilings, run_trials
+from skill_delta.execution import CANCELLED, Budget, Ceilings, NoLedger, run_trials
+from skill_delta.ports import Ledger
 
 Behaviour = Callable[[Trial], Awaitable[Transcript]]
 
@@ -85,21 +86,23 @@ def run(
     ceilings: Ceilings = Ceilings(),
     clock: Callable[[], float] = lambda: 0.0,
     cancel: Callable[[asyncio.Event], None] = lambda _: None,
+    ledger: Ledger = NoLedger(),
 ) -> tuple[tuple[Outcome, ...], FakeRunner, Watcher]:
     runner, watcher = FakeRunner(behaviour), Watcher()
 
     async def all_of_it() -> tuple[Outcome, ...]:
         cancelled = asyncio.Event()
         cancel(cancelled)
-        return await run_trials(
+        outcomes, _ = await run_trials(
             planned,
             runners={"openai": runner},
             at_once=at_once,
-            ceilings=ceilings,
+            budget=Budget(ceilings, clock),
             progress=watcher,
+            ledger=ledger,
             cancelled=cancelled,
-            clock=clock,
         )
+        return outcomes
 
     return asyncio.run(all_of_it()), runner, watcher
 

@@ -11,8 +11,10 @@ from random import Random
 from typing import ParamSpec, TypeVar
 
 from skill_delta.core.checks.base import CheckSpec, Finding
-from skill_delta.core.gate import Evidence, GatePolicy, decide
+from skill_delta.core.gate import decide
+from skill_delta.core.judgements import Evidence
 from skill_delta.core.paired import compare
+from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import BaselineSource, Environment, Report
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite import Case, Check

@@ -8,13 +8,14 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from skill_delta import __version__
 from skill_delta.errors import ExitCode, ServiceError, UserError
+from skill_delta.flags import with_flags
 from skill_delta.providers import KEY_VARIABLES
 from skill_delta.render.problems import problem_lines
 from skill_delta.render.redaction import Redactor
@@ -31,34 +32,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-Several: TypeAlias = list[str] | None
-
-Runner = Annotated[
-    Several, typer.Option(help="What drives the trials: scripted or openai (repeatable) [openai].")
-]
-Model = Annotated[Several, typer.Option(help="The model to ask, or RUNNER=MODEL (repeatable).")]
-BaseUrl = Annotated[str | None, typer.Option(help="Base URL of the chat-completions endpoint.")]
-MinDelta = Annotated[
-    str | None, typer.Option(help="Required pass-rate delta, or BASELINE=DELTA,….")
-]
-PerSkillMin = Annotated[Several, typer.Option(help="SKILL=RATE: one skill's own bar (repeatable).")]
-FailOnError = Annotated[
-    bool | None,
-    typer.Option("--fail-on-error/--no-fail-on-error", help="Lost trials fail the gate [true]."),
-]
-Tag = Annotated[Several, typer.Option(help="Only cases with this tag (repeatable).")]
-Case = Annotated[Several, typer.Option(help="Only cases whose name has this text (repeatable).")]
-Replies = Annotated[str | None, typer.Option(help="What the scripted runner answers.")]
-Concurrency = Annotated[int | None, typer.Option(help="Trials at once [8].")]
-MaxCost = Annotated[
-    float | None, typer.Option(help="Start no trial once this many US dollars are spent.")
-]
-MaxTokens = Annotated[
-    int | None, typer.Option(help="Start no trial once this many tokens are used.")
-]
-MaxTime = Annotated[float | None, typer.Option(help="Start no trial after this many seconds.")]
-Seed = Annotated[int | None, typer.Option(help="Orders the trials [0].")]
 
 
 def _version(wanted: bool) -> None:
@@ -80,44 +53,12 @@ def _root(
 
 
 @app.command()
+@with_flags("run")
 def run(
     context: typer.Context,
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Skills, or folders of skills.")
     ],
-    runner: Runner = None,
-    model: Model = None,
-    base_url: BaseUrl = None,
-    baseline: Annotated[
-        Several,
-        typer.Option(help="Compare with none, previous, base or a revision (repeatable)."),
-    ] = None,
-    base: Annotated[
-        str | None, typer.Option(help="Revision that `previous` walks from and `base` reads.")
-    ] = None,
-    repeat: Annotated[int | None, typer.Option(help="Runs of each case in each arm [1].")] = None,
-    min_delta: MinDelta = None,
-    min_pass_rate: Annotated[
-        float | None, typer.Option(help="Required pass rate of the candidate [1.0].")
-    ] = None,
-    per_skill_min: PerSkillMin = None,
-    fail_on_error: FailOnError = None,
-    tag: Tag = None,
-    case: Case = None,
-    evals: Annotated[
-        str | None, typer.Option(help="Eval file or folder, in place of the skills' own.")
-    ] = None,
-    replies: Replies = None,
-    concurrency: Concurrency = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    max_time: MaxTime = None,
-    json_output: Annotated[str | None, typer.Option(help="Write the JSON report here.")] = None,
-    junit_output: Annotated[str | None, typer.Option(help="Write a JUnit report here.")] = None,
-    markdown_output: Annotated[
-        str | None, typer.Option(help="Write a Markdown report here.")
-    ] = None,
-    seed: Seed = None,
     config: Annotated[
         Path | None, typer.Option(help="Config file [.github/skill-delta.yml].")
     ] = None,
@@ -130,6 +71,7 @@ def run(
 
 
 @app.command()
+@with_flags("pr")
 def pr(
     context: typer.Context,
     base: Annotated[
@@ -139,47 +81,6 @@ def pr(
     head: Annotated[
         str | None, typer.Option(help="The commit to measure, without uncommitted edits [HEAD].")
     ] = None,
-    runner: Runner = None,
-    model: Model = None,
-    base_url: BaseUrl = None,
-    baseline: Annotated[
-        Several,
-        typer.Option(help="Compare with previous, base, none or a revision [previous]."),
-    ] = None,
-    repeat: Annotated[int | None, typer.Option(help="Runs of each case in each arm [3].")] = None,
-    min_delta: MinDelta = None,
-    min_pass_rate: Annotated[
-        float | None, typer.Option(help="Required pass rate of the candidate [none].")
-    ] = None,
-    per_skill_min: PerSkillMin = None,
-    fail_on_error: FailOnError = None,
-    tag: Tag = None,
-    case: Case = None,
-    skills: Annotated[
-        Several, typer.Option(help="Only changes in these folders (repeatable).")
-    ] = None,
-    new_skills: Annotated[
-        str | None, typer.Option(help="none, skip or fail for a skill that is new [none].")
-    ] = None,
-    uncovered_skills: Annotated[
-        str | None, typer.Option(help="warn or fail for a changed skill without cases [warn].")
-    ] = None,
-    max_skills: Annotated[
-        int | None, typer.Option(help="Evaluate at most this many changed skills.")
-    ] = None,
-    max_cases: Annotated[int | None, typer.Option(help="Run at most this many cases.")] = None,
-    on_unmeasured: Annotated[
-        str | None, typer.Option(help="fail or pass where nothing could be measured [fail].")
-    ] = None,
-    replies: Replies = None,
-    concurrency: Concurrency = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    max_time: MaxTime = None,
-    report_dir: Annotated[
-        str | None, typer.Option(help="Write all reports here, inside the repository.")
-    ] = None,
-    seed: Seed = None,
     config: Annotated[
         str | None, typer.Option(help="Config file at the base commit [.github/skill-delta.yml].")
     ] = None,

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from skill_delta.core.scores import Spend, spend_of
 from skill_delta.core.transcript import Usage
-from skill_delta.core.trials import Errored, NotRun, Outcome, Trial
+from skill_delta.core.trials import Errored, Halt, NotRun, Outcome, Trial
 from skill_delta.errors import ServiceError, TrialError
 from skill_delta.grading import grade
-from skill_delta.ports import Progress, Runner
+from skill_delta.ports import Ledger, Progress, Runner
 
 CANCELLED = "the run was cancelled"
 
@@ -42,26 +42,68 @@ class Ceilings:
         return ""
 
 
+class Budget:
+    """What a run may still spend, over all of its looks. `clock` counts seconds.
+
+    With `closed` nothing may start at all, for that reason.
+    """
+
+    def __init__(
+        self, ceilings: Ceilings, clock: Callable[[], float], closed: Halt | None = None
+    ) -> None:
+        self._ceilings = ceilings
+        self._clock = clock
+        self._closed = closed
+        self._began = clock()
+        self._spend = Spend()
+
+    def add(self, outcome: Outcome) -> None:
+        """Count what a trial cost."""
+        self._spend += spend_of(outcome)
+
+    def halt(self) -> Halt | None:
+        """Why no further trial may start; None where one may."""
+        if self._closed is not None:
+            return self._closed
+        reason = self._ceilings.reached(self._spend, self._clock() - self._began)
+        return Halt(reason, is_ceiling=True) if reason else None
+
+
+class NoLedger:
+    """Keeps nothing: a run without a record."""
+
+    def recall(self, trial: Trial) -> Outcome | None:  # noqa: ARG002
+        return None
+
+    def record(self, outcome: Outcome) -> None:
+        """Nothing keeps it."""
+
+    def finished(self, halt: Halt | None) -> None:
+        """Nothing is open."""
+
+
 async def run_trials(
     trials: Sequence[Trial],
     *,
     runners: Mapping[str, Runner],
     at_once: int,
-    ceilings: Ceilings,
+    budget: Budget,
     progress: Progress,
+    ledger: Ledger,
     cancelled: asyncio.Event,
-    clock: Callable[[], float],
-) -> tuple[Outcome, ...]:
+) -> tuple[tuple[Outcome, ...], Halt | None]:
     """Run the plan in its order, `at_once` trials at a time; outcomes in order of arrival.
 
-    `clock` counts seconds. Once `cancelled` is set, running trials are cancelled and what has
-    finished is returned.
+    With them comes why some were not run, where some were not. Once `cancelled` is set, running
+    trials are cancelled and what has finished is returned.
     """
-    run = _Run(trials, runners, ceilings, progress, clock)
-    progress.begin(len(trials))
+    recalled = {place: found for place, t in enumerate(trials) if (found := ledger.recall(t))}
+    run = _Run(trials, recalled, runners, budget, progress, ledger)
+    left = len(trials) - len(recalled)
+    progress.begin(left)
     try:
         async with asyncio.TaskGroup() as group:
-            workers = [group.create_task(run.work()) for _ in range(min(at_once, len(trials)))]
+            workers = [group.create_task(run.work()) for _ in range(min(at_once, left))]
             watch = asyncio.create_task(_cancel_on(cancelled, workers, run))
         watch.cancel()
     finally:
@@ -73,45 +115,51 @@ async def _cancel_on(
     cancelled: asyncio.Event, workers: Sequence[asyncio.Task[None]], run: _Run
 ) -> None:
     await cancelled.wait()
-    run.halt(CANCELLED)
+    run.halt(Halt(CANCELLED))
     for worker in workers:
         worker.cancel()
 
 
 class _Run:
-    """The state that the workers share: what is next, what was spent, why it stopped."""
+    """The state that the workers share: what is next, what came, why it stopped."""
 
     def __init__(
         self,
         trials: Sequence[Trial],
+        recalled: Mapping[int, Outcome],
         runners: Mapping[str, Runner],
-        ceilings: Ceilings,
+        budget: Budget,
         progress: Progress,
-        clock: Callable[[], float],
+        ledger: Ledger,
     ) -> None:
         self._trials = trials
-        self._next: Iterator[tuple[int, Trial]] = enumerate(trials)
+        self._next: Iterator[tuple[int, Trial]] = (
+            (place, trial) for place, trial in enumerate(trials) if place not in recalled
+        )
         self._runners = runners
-        self._ceilings = ceilings
+        self._budget = budget
         self._progress = progress
-        self._clock = clock
-        self._began = clock()
-        self._spend = Spend()
-        self._outcomes: dict[int, Outcome] = {}
-        self._halted = ""
+        self._ledger = ledger
+        self._outcomes: dict[int, Outcome] = dict(recalled)
+        self._halt: Halt | None = None
+        for outcome in recalled.values():
+            budget.add(outcome)
 
-    def halt(self, why: str) -> None:
+    def halt(self, why: Halt) -> None:
         """Start nothing more. The first reason stands."""
-        self._halted = self._halted or why
+        self._halt = self._halt or why
 
-    def all_outcomes(self) -> tuple[Outcome, ...]:
-        """What arrived, in that order, then what never started."""
+    def all_outcomes(self) -> tuple[tuple[Outcome, ...], Halt | None]:
+        """What arrived, in that order, then what never started, and why."""
         left = [trial for place, trial in enumerate(self._trials) if place not in self._outcomes]
-        return (*self._outcomes.values(), *(NotRun(trial, self._halted) for trial in left))
+        if not left or self._halt is None:
+            return tuple(self._outcomes.values()), None
+        reason = self._halt.reason
+        return (*self._outcomes.values(), *(NotRun(trial, reason) for trial in left)), self._halt
 
     async def work(self) -> None:
         """Run trials until none is left or none may start."""
-        while not self._may_not_start():
+        while self._may_start():
             place, trial = next(self._next, (0, None))
             if trial is None:
                 return
@@ -119,10 +167,9 @@ class _Run:
             # A runner that never waits would leave no turn for a cancellation.
             await asyncio.sleep(0)
 
-    def _may_not_start(self) -> str:
-        if not self._halted:
-            self._halted = self._ceilings.reached(self._spend, self._clock() - self._began)
-        return self._halted
+    def _may_start(self) -> bool:
+        self._halt = self._halt or self._budget.halt()
+        return self._halt is None
 
     async def _outcome(self, trial: Trial) -> Outcome:
         try:
@@ -131,11 +178,12 @@ class _Run:
             usage = Usage(lost.input_tokens, lost.output_tokens)
             return Errored(trial, str(lost), usage=usage, cost_usd=lost.cost_usd)
         except ServiceError as gone:
-            self.halt(str(gone))
+            self.halt(Halt(str(gone)))
             return Errored(trial, str(gone))
         return await grade(trial, transcript)
 
     def _record(self, place: int, outcome: Outcome) -> None:
         self._outcomes[place] = outcome
-        self._spend += spend_of(outcome)
+        self._ledger.record(outcome)
+        self._budget.add(outcome)
         self._progress.finished(outcome)

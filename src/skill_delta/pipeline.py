@@ -3,342 +3,129 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 
-from skill_delta.core.gate import Evidence, GatePolicy, Reason, Verdict, count, decide
+from skill_delta.core.gate import decide
+from skill_delta.core.judgements import Evidence, all_readings, judge
 from skill_delta.core.paired import compare
-from skill_delta.core.report import BaselineSource, Environment, Report, SkippedSkill
-from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
-from skill_delta.core.suite import Case, Suite, undeclared_tools
-from skill_delta.core.trials import NO_SKILL, Arm, Role, Subject, in_report_order, plan
-from skill_delta.errors import UserErrors
-from skill_delta.execution import Ceilings, run_trials
-from skill_delta.ports import Baselines, Progress, Runner
-
-NO_CASES = "no eval cases in evals/*.yaml, or in *.eval.yaml beside SKILL.md"
-
-
-@dataclass(frozen=True, slots=True)
-class FoundSkill:
-    """A skill of this run and its cases; `suite` is None where it has no eval file.
-
-    `baselines` are the skill's own where they are not the run's: a new skill has no previous
-    version, and one whose evals alone changed is measured by itself.
-    """
-
-    working: WorkingSkill
-    suite: Suite | None
-    baselines: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which cases run: any of `tags` (all where none is named), names that hold all of `names`."""
-
-    tags: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-    def admits(self, case: Case) -> bool:
-        by_tag = not self.tags or bool(case.tags.intersection(self.tags))
-        by_name = not self.names or any(
-            name.casefold() in case.name.casefold() for name in self.names
-        )
-        return by_tag and by_name
-
-    def __str__(self) -> str:
-        flags = [f"--tag {tag}" for tag in self.tags] + [f"--case {name}" for name in self.names]
-        return " ".join(flags)
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What a person asked for. `repetitions` ≥ 1; `at_once` trials run at the same time.
-
-    `max_cases` caps the cases over all skills. `objections` speak against a pass from the start.
-    """
-
-    baselines: tuple[str, ...] = ()
-    repetitions: int = 1
-    selection: Selection = field(default_factory=Selection)
-    policy: GatePolicy = field(default_factory=GatePolicy)
-    ceilings: Ceilings = field(default_factory=Ceilings)
-    at_once: int = 8
-    seed: int = 0
-    max_cases: int | None = None
-    objections: tuple[Reason, ...] = ()
+from skill_delta.core.readings import Scope
+from skill_delta.core.report import Environment, Report
+from skill_delta.core.sampling import Sampling
+from skill_delta.core.trials import Halt, in_report_order, plan
+from skill_delta.execution import Budget, run_trials
+from skill_delta.ports import Ledger, Progress, Runner
+from skill_delta.preparation import NO_CASES, Prepared, RunRequest, Selection
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The run's collaborators. `now` tells the date, `clock` counts seconds."""
+    """The run's collaborators. `now` tells the date.
+
+    Trials that `ledger` recalls are not run again; what finishes is recorded there.
+    """
 
     runners: Mapping[str, Runner]
-    baselines: Baselines
+    budget: Budget
     progress: Progress
+    ledger: Ledger
     cancelled: asyncio.Event
     now: Callable[[], datetime]
-    clock: Callable[[], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What will run, settled before the first trial; nothing was spent yet."""
-
-    subjects: tuple[Subject, ...]
-    sources: tuple[BaselineSource, ...]
-    skipped: tuple[SkippedSkill, ...]
-    notes: tuple[str, ...]
-    objections: tuple[Reason, ...] = ()
-
-    @property
-    def compared(self) -> Mapping[str, Collection[str]]:
-        """The skills that each baseline is for. One comparison never pools another's skills."""
-        skills: dict[str, set[str]] = {}
-        for source in self.sources:
-            skills.setdefault(source.baseline, set()).add(source.skill)
-        return skills
-
-    @property
-    def unresolved(self) -> Mapping[str, Mapping[str, Unresolved]]:
-        """Per baseline and skill, why there is no such version."""
-        gaps: dict[str, dict[str, Unresolved]] = {}
-        for source in self.sources:
-            if isinstance(source.version, Unresolved):
-                gaps.setdefault(source.baseline, {})[source.skill] = source.version
-        return gaps
-
-
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """A skill with the cases that the selection admits."""
-
-    label: str
-    found: FoundSkill
-    cases: tuple[Case, ...]
-
-    def has(self, baseline: str, of_the_run: Sequence[str]) -> bool:
-        """Whether this skill is compared with `baseline`."""
-        own = self.found.baselines
-        return baseline in (of_the_run if own is None else own)
-
-
-def ceiling_of_runs(request: RunRequest, cases: int, runners: int) -> str:
-    """The plan in one line: a ceiling, since baselines are not resolved for it."""
-    arms = 1 + len(request.baselines)
-    total = arms * request.repetitions * runners * cases
-    return (
-        f"Plan: up to {arms} arm(s) x {request.repetitions} repeat(s) x {runners} runner(s) "
-        f"x {cases} case(s) = {total} runs"
-    )
-
-
-def chosen_cases(skills: Sequence[FoundSkill], selection: Selection) -> int:
-    """How many cases the selection admits, over all skills."""
-    return sum(len(chosen.cases) for chosen in _choose(skills, selection))
-
-
-def prepare(skills: Sequence[FoundSkill], request: RunRequest, ports: Ports) -> Prepared:
-    """Settle cases, arms and baselines.
-
-    Raises `UserErrors` for a trajectory that names a tool which no runner of this run would offer.
-    """
-    admitted = _choose(skills, request.selection)
-    _refuse_undeclared_tools(admitted, ports.runners)
-    chosen = _capped(admitted, request.max_cases)
-    run = [skill for skill in chosen if skill.cases]
-    sources = tuple(_resolve(run, request.baselines, ports.baselines))
-    return Prepared(
-        subjects=tuple(_subject(skill, sources) for skill in run),
-        sources=sources,
-        skipped=tuple(_skipped(admitted, request.selection)),
-        notes=(*_notes(chosen), *_same_in_both_arms(run, sources)),
-        objections=(*request.objections, *_cut(admitted, chosen, request.max_cases)),
-    )
-
-
-async def evaluate(skills: Sequence[FoundSkill], request: RunRequest, ports: Ports) -> Report:
-    """Run both arms over the skills' cases, compare them, and decide."""
+async def evaluate(
+    ready: Prepared, request: RunRequest, environment: Environment, ports: Ports
+) -> Report:
+    """Run both arms over the skills' cases, look by look, compare them, and decide."""
     started = ports.now()
-    ready = prepare(skills, request, ports)
-    runners = tuple(ports.runners)
-    planned = plan(ready.subjects, runners, request.repetitions, Random(request.seed))  # noqa: S311
-    arrived = await run_trials(
-        planned.trials,
-        runners=ports.runners,
-        at_once=request.at_once,
-        ceilings=request.ceilings,
-        progress=ports.progress,
-        cancelled=ports.cancelled,
-        clock=ports.clock,
-    )
-    outcomes = in_report_order((*arrived, *planned.skipped), ready.subjects, runners)
-    unresolved = ready.unresolved
-    deltas = tuple(
-        compare(
-            baseline,
-            [outcome for outcome in outcomes if outcome.trial.skill in skills_of],
-            unresolved.get(baseline, {}),
+    sampling = Sampling.of(ready.subjects, tuple(environment.runners), request.policy.looks)
+    rng, halt = Random(request.seed), None  # noqa: S311 - the order of trials is no secret
+    while samples := sampling.next_samples:
+        planned = plan(samples, sampling.repetitions, rng)
+        arrived, halt = await run_trials(
+            planned.trials,
+            runners=ports.runners,
+            at_once=request.at_once,
+            budget=ports.budget,
+            progress=ports.progress,
+            ledger=ports.ledger,
+            cancelled=ports.cancelled,
         )
-        for baseline, skills_of in (ready.compared or _compared_with_nothing(request)).items()
+        sampling = sampling.after((*arrived, *planned.skipped), by_ceiling=_by_ceiling(halt))
+        sampling = sampling.asking_again(_undecided(ready, sampling, request))
+        if halt is not None or not sampling.next_samples:
+            break
+        halt = ports.budget.halt()
+        if halt is not None:
+            sampling = sampling.ended(halt.reason)
+    ports.ledger.finished(halt)
+    return conclude(ready, sampling, request, environment, started, ports.now())
+
+
+def _by_ceiling(halt: Halt | None) -> bool:
+    return halt is not None and halt.is_ceiling
+
+
+def _undecided(ready: Prepared, sampling: Sampling, request: RunRequest) -> Collection[Scope]:
+    if sampling.is_last_look:
+        return ()
+    evidence = _evidence(ready, sampling, request)
+    return judge(evidence, request.policy).undecided(request.policy)
+
+
+def conclude(
+    ready: Prepared,
+    sampling: Sampling,
+    request: RunRequest,
+    environment: Environment,
+    started_at: datetime,
+    finished_at: datetime,
+) -> Report:
+    """What the outcomes come to."""
+    evidence = _evidence(ready, sampling, request)
+    return Report(
+        started_at=started_at,
+        finished_at=finished_at,
+        subjects=ready.subjects,
+        outcomes=evidence.outcomes,
+        deltas=evidence.deltas,
+        readings=all_readings(evidence, request.policy, ready.untouched),
+        gate=decide(evidence, request.policy),
+        environment=environment,
+        sources=ready.sources,
+        skipped=ready.skipped,
+        notes=(*ready.notes, *sampling.notes),
+        suite_changes=ready.suite_changes,
+        looks=request.policy.looks,
+        trials_saved=sampling.trials_saved,
     )
-    evidence = Evidence(
-        outcomes,
-        deltas,
+
+
+def _evidence(ready: Prepared, sampling: Sampling, request: RunRequest) -> Evidence:
+    runners = sampling.runners
+    unresolved = ready.unresolved
+    return Evidence(
+        in_report_order(sampling.outcomes, ready.subjects, runners),
+        tuple(
+            compare(
+                baseline,
+                in_report_order(sampling.counted(baseline, skills), ready.subjects, runners),
+                unresolved.get(baseline, {}),
+            )
+            for baseline, skills in (ready.compared or _compared_with_nothing(request)).items()
+        ),
         unresolved,
         why_empty=_why_empty(ready, request.selection),
         objections=ready.objections,
-    )
-    return Report(
-        started_at=started,
-        finished_at=ports.now(),
-        subjects=ready.subjects,
-        outcomes=outcomes,
-        deltas=deltas,
-        gate=decide(evidence, request.policy),
-        environment=Environment(
-            seed=request.seed,
-            runners={name: runner.version for name, runner in ports.runners.items()},
-            models={name: runner.model for name, runner in ports.runners.items()},
-            repetitions=request.repetitions,
-        ),
-        sources=ready.sources,
-        skipped=ready.skipped,
-        notes=ready.notes,
+        looks_used=sampling.looks_used,
     )
 
 
 def _compared_with_nothing(request: RunRequest) -> Mapping[str, Collection[str]]:
     """Where no case ran: a run that was to be compared has a comparison that says so."""
     return dict.fromkeys(request.baselines, ()) if request.policy.needs_cases else {}
-
-
-def labels(skills: Sequence[FoundSkill]) -> tuple[str, ...]:
-    """How reports name each skill: its name, with its folder where two share one."""
-    names = Counter(skill.working.skill.name for skill in skills)
-    return _distinct(
-        [
-            f"{skill.working.skill.name} ({skill.working.skill.folder})"
-            if names[skill.working.skill.name] > 1
-            else skill.working.skill.name
-            for skill in skills
-        ]
-    )
-
-
-def _distinct(wanted: Sequence[str]) -> tuple[str, ...]:
-    """Every label once: a name may be chosen to look like another skill's label."""
-    counts = Counter(wanted)
-    taken: dict[str, None] = {}
-    for label in wanted:
-        numbered = (f"{label} #{number}" for number in itertools.count(1))
-        free = (each for each in numbered if each not in counts and each not in taken)
-        taken[label if counts[label] == 1 else next(free)] = None
-    return tuple(taken)
-
-
-def _choose(skills: Sequence[FoundSkill], selection: Selection) -> list[_Chosen]:
-    return [
-        _Chosen(
-            label,
-            found,
-            tuple(filter(selection.admits, found.suite.cases)) if found.suite else (),
-        )
-        for label, found in zip(labels(skills), skills, strict=True)
-    ]
-
-
-def _capped(chosen: Sequence[_Chosen], max_cases: int | None) -> list[_Chosen]:
-    left = max_cases if max_cases is not None else sum(len(skill.cases) for skill in chosen)
-    capped = []
-    for skill in chosen:
-        capped.append(replace(skill, cases=skill.cases[:left]))
-        left -= len(capped[-1].cases)
-    return capped
-
-
-def _cut(
-    admitted: Sequence[_Chosen], chosen: Sequence[_Chosen], max_cases: int | None
-) -> Iterator[Reason]:
-    """What a cap cut is named, and is no pass."""
-    for whole, rest in zip(admitted, chosen, strict=True):
-        missing = len(whole.cases) - len(rest.cases)
-        if missing:
-            what = f"{count(missing, 'case')} of skill '{whole.label}'"
-            yield Reason(f"{what} not run: max-cases is {max_cases}", Verdict.NOT_MEASURED)
-
-
-def _refuse_undeclared_tools(chosen: Sequence[_Chosen], runners: Mapping[str, Runner]) -> None:
-    if all(runner.brings_own_tools for runner in runners.values()):
-        return
-    problems = tuple(
-        problem for skill in chosen for case in skill.cases for problem in undeclared_tools(case)
-    )
-    if problems:
-        raise UserErrors(problems)
-
-
-def _resolve(
-    chosen: Sequence[_Chosen], baselines: Sequence[str], history: Baselines
-) -> Iterator[BaselineSource]:
-    own = (name for skill in chosen for name in skill.found.baselines or ())
-    for baseline in dict.fromkeys((*baselines, *own)):
-        skills = [skill for skill in chosen if skill.has(baseline, baselines)]
-        if baseline == NO_SKILL:
-            for skill in skills:
-                empty = SkillVersion.none(skill.found.working.skill.name)
-                yield BaselineSource(skill.label, baseline, empty)
-        else:
-            versions = history.resolve([skill.found.working for skill in skills], baseline)
-            for skill in skills:
-                version = versions[skill.found.working.location]
-                yield BaselineSource(skill.label, baseline, version)
-
-
-def _subject(chosen: _Chosen, sources: Sequence[BaselineSource]) -> Subject:
-    arms = tuple(
-        Arm(Role.BASELINE, source.version, source.baseline)
-        for source in sources
-        if source.skill == chosen.label and isinstance(source.version, SkillVersion)
-    )
-    candidate = Arm(Role.CANDIDATE, chosen.found.working.skill)
-    return Subject(chosen.label, candidate, arms, chosen.cases)
-
-
-def _skipped(chosen: Sequence[_Chosen], selection: Selection) -> Iterator[SkippedSkill]:
-    for skill in chosen:
-        if skill.cases:
-            continue
-        has_cases = skill.found.suite is not None and skill.found.suite.cases
-        reason = f"no case matches {selection}" if has_cases else NO_CASES
-        yield SkippedSkill(skill.label, reason)
-
-
-def _notes(chosen: Sequence[_Chosen]) -> Iterator[str]:
-    for skill in chosen:
-        yield from (f"{skill.label}: {warning}" for warning in skill.found.working.warnings)
-        if skill.found.suite is not None:
-            yield from (f"{skill.label}: {note}" for note in skill.found.suite.notes)
-
-
-def _same_in_both_arms(
-    chosen: Sequence[_Chosen], sources: Sequence[BaselineSource]
-) -> Iterator[str]:
-    """A comparison of a skill with itself would otherwise read as "the edit changed nothing"."""
-    candidates = {skill.label: skill.found.working.skill for skill in chosen}
-    for source in sources:
-        version = source.version
-        if isinstance(version, SkillVersion) and version.ships_the_same_as(
-            candidates[source.skill]
-        ):
-            yield (
-                f"{source.skill}: baseline {source.baseline} is the same skill, byte for byte: "
-                "what differs is the model's own variation"
-            )
 
 
 def _why_empty(ready: Prepared, selection: Selection) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from skill_delta.core.conversation import Completion, Conversation
 from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
 from skill_delta.core.transcript import Transcript
-from skill_delta.core.trials import Outcome, Trial
+from skill_delta.core.trials import Halt, Outcome, Trial
 
 if TYPE_CHECKING:
     import httpx
@@ -96,6 +96,22 @@ class Runner(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Ledger(Protocol):
+    """Where finished trials are kept, so that nothing paid for is lost."""
+
+    def recall(self, trial: Trial) -> Outcome | None:
+        """What this very trial ended as before; None where it has to run."""
+        ...
+
+    def record(self, outcome: Outcome) -> None:
+        """Keep what one trial ended as. Never raises: a full disk must not end the run."""
+        ...
+
+    def finished(self, halt: Halt | None) -> None:
+        """No further trial starts; `halt` says why, where some never did."""
+        ...
 
 
 class Progress(Protocol):

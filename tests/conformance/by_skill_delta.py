@@ -24,15 +24,19 @@ from command_line import CommandLine
 from conformance.measured import CaseOf, Counts, Gate, Measured, Run, Version
 from conformance.situation import Model, Reply, Script, Situation
 from skill_delta.core.conversation import Completion, Conversation
-from skill_delta.core.gate import GatePolicy
+from skill_delta.core.looks import Looks
+from skill_delta.core.policy import GatePolicy
 from skill_delta.core.prompt import system_prompt
+from skill_delta.core.report import Environment
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite import Mode
+from skill_delta.execution import Budget, Ceilings, NoLedger
 from skill_delta.formats import read_suite
 from skill_delta.history.previous import GitBaselines
 from skill_delta.history.working_copy import find_skills, source_files_for
 from skill_delta.hosts.terminal import LineProgress
-from skill_delta.pipeline import FoundSkill, Ports, RunRequest, Selection, evaluate
+from skill_delta.pipeline import Ports, evaluate
+from skill_delta.preparation import FoundSkill, RunRequest, Selection, prepare
 from skill_delta.providers.scripted import ScriptedModel, read_replies
 from skill_delta.render import RENDERERS
 from skill_delta.runners.model import ModelRunner
@@ -125,25 +129,32 @@ async def _by_pipeline(situation: Situation, folder: Path) -> Any:
     names = [situation.baseline] if situation.baseline else []
     request = RunRequest(
         baselines=tuple(names),
-        repetitions=situation.repeat,
         selection=Selection(names=(situation.case,) if situation.case else ()),
         policy=GatePolicy(
             min_pass_rate=bars.min_pass_rate,
             skill_min_pass_rate=bars.per_skill,
             fail_on_error=bars.fail_on_error,
             min_delta={} if bars.min_delta is None else dict.fromkeys(names, bars.min_delta),
+            looks=Looks(situation.repeat, situation.repeat),
         ),
     )
     with tempfile.TemporaryDirectory() as scratch:
+        runners = {name: _runner(name, said) for name, said in situation.models.items()}
+        ready = prepare(skills, request, runners, GitBaselines(Path(scratch), None))
         ports = Ports(
-            runners={name: _runner(name, said) for name, said in situation.models.items()},
-            baselines=GitBaselines(Path(scratch), None),
+            runners=runners,
+            budget=Budget(Ceilings(), lambda: 0.0),
             progress=LineProgress(io.StringIO()),
+            ledger=NoLedger(),
             cancelled=asyncio.Event(),
             now=lambda: datetime(2026, 3, 1, tzinfo=UTC),
-            clock=lambda: 0.0,
         )
-        return json.loads(RENDERERS["json"](await evaluate(skills, request, ports)))
+        environment = Environment(
+            seed=0,
+            runners={name: runner.version for name, runner in runners.items()},
+            repetitions=situation.repeat,
+        )
+        return json.loads(RENDERERS["json"](await evaluate(ready, request, environment, ports)))
 
 
 def _runner(name: str, said: Model) -> ModelRunner:

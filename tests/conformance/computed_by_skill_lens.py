@@ -17,8 +17,8 @@ from skill_lens.models import (  # type: ignore[import-untyped]
 )
 
 from conformance.measured import Gate
-from skill_delta.core.gate import GatePolicy
 from skill_delta.core.paired import Difference
+from skill_delta.core.policy import GatePolicy
 from skill_delta.core.trials import CaseKey, Outcome, Role, Scored, Skipped, Status
 
 PREVIOUS = "previous"

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from builders import Cost, a_transcript, a_trial, unresolved
 from conformance.measured import Gate, alike
-from skill_delta.core.gate import Evidence, GatePolicy, decide
+from skill_delta.core.gate import decide
+from skill_delta.core.judgements import Evidence
 from skill_delta.core.paired import compare
+from skill_delta.core.policy import GatePolicy
 from skill_delta.core.trials import CheckResult, Errored, Outcome, Scored, Skipped, Trial
 
 PREVIOUS = "previous"

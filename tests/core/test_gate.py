@@ -9,17 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import Runs, a_report, runs, unresolved
-from skill_delta.core.gate import (
-    Evidence,
-    GatePolicy,
-    GateVerdict,
-    Reason,
-    Verdict,
-    decide,
-    percent,
-    points,
-)
+from skill_delta.core.gate import GateVerdict, decide
+from skill_delta.core.judgements import Evidence
+from skill_delta.core.policy import GatePolicy, Reason, Verdict
 from skill_delta.core.skills import Unresolved
+from skill_delta.core.wording import percent, points
 from skill_delta.errors import ExitCode
 
 LENIENT = GatePolicy(min_pass_rate=0.0, fail_on_error=False)

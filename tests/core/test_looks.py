@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from skill_delta.core.inference import DecisionRule, Ruling
 from skill_delta.core.intervals import Interval
 from skill_delta.core.looks import Adaptive, Looks, is_settled

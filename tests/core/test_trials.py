@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders import a_case, an_arm, scored
 from skill_delta.core.suite import Mode
-from skill_delta.core.trials import Role, Subject, Trial, in_report_order, plan
+from skill_delta.core.trials import Role, Sample, Subject, Trial, in_report_order, plan
 
 
 def a_subject(*cases: str, baselines: tuple[str, ...] = ("previous",)) -> Subject:
@@ -22,9 +23,13 @@ def a_subject(*cases: str, baselines: tuple[str, ...] = ("previous",)) -> Subjec
     )
 
 
+def samples(*subjects: Subject, runners: Sequence[str] = ("openai",)) -> list[Sample]:
+    return [Sample(subject, runner) for subject in subjects for runner in runners]
+
+
 def test_the_arms_of_a_repetition_run_back_to_back() -> None:
     """Whatever drifts in mid-run meets both arms alike."""
-    trials = plan([a_subject("a", "b")], ["openai"], 3, Random(1)).trials
+    trials = plan(samples(a_subject("a", "b")), range(3), Random(1)).trials
 
     pairs = [trials[i : i + 2] for i in range(0, len(trials), 2)]
     assert len(trials) == 2 * 2 * 3
@@ -36,14 +41,16 @@ def test_the_arms_of_a_repetition_run_back_to_back() -> None:
 
 def test_several_baselines_share_the_candidates_trials() -> None:
     """A second comparison costs one more arm, not two."""
-    trials = plan([a_subject("a", baselines=("previous", "base"))], ["openai"], 2, Random(1)).trials
+    trials = plan(
+        samples(a_subject("a", baselines=("previous", "base"))), range(2), Random(1)
+    ).trials
 
     assert [trial.arm.name for trial in trials] == ["candidate", "previous", "base"] * 2
 
 
 def test_without_a_baseline_nothing_runs_twice() -> None:
     """A plain run never doubles a bill."""
-    trials = plan([a_subject("a", "b", baselines=())], ["openai"], 1, Random(1)).trials
+    trials = plan(samples(a_subject("a", "b", baselines=())), range(1), Random(1)).trials
 
     assert [trial.arm.role for trial in trials] == [Role.CANDIDATE] * 2
 
@@ -53,7 +60,7 @@ def test_an_empty_skill_is_not_offered() -> None:
     offered = replace(a_case("asks for it"), mode=Mode.OFFERED)
     subject = Subject("s", an_arm(), (an_arm("none"), an_arm("previous")), (offered,))
 
-    planned = plan([subject], ["openai"], 2, Random(1))
+    planned = plan(samples(subject), range(2), Random(1))
 
     assert {trial.arm.name for trial in planned.trials} == {"candidate", "previous"}
     assert [skip.trial.arm.name for skip in planned.skipped] == ["none"]
@@ -65,7 +72,7 @@ def test_the_seed_alone_decides_the_order() -> None:
     subjects = [a_subject(*"abcdefgh")]
 
     def order(seed: int) -> list[Trial]:
-        return list(plan(subjects, ["openai"], 1, Random(seed)).trials)
+        return list(plan(samples(*subjects), range(1), Random(seed)).trials)
 
     assert order(1) == order(1)
     assert order(1) != order(2)
@@ -75,7 +82,7 @@ def test_the_seed_alone_decides_the_order() -> None:
 def test_reports_list_cases_as_their_author_wrote_them(rng: Random) -> None:
     """The order of arrival is irrelevant."""
     subjects = [a_subject("zebra", "ant")]
-    planned = plan(subjects, ["scripted", "openai"], 2, Random(0)).trials
+    planned = plan(samples(*subjects, runners=("scripted", "openai")), range(2), Random(0)).trials
     arrived = [scored(trial) for trial in planned]
     rng.shuffle(arrived)
 

@@ -149,7 +149,7 @@ def test_a_second_push_updates_the_same_comment(job: Job, github: GitHubStandIn)
     (after,) = github.repository.comments
     assert finished.exit_code == 0
     assert after.id == identifier
-    assert "gate passed" in after.body
+    assert "no regression shown" in after.body
 
 
 def test_no_skill_changed_is_green_and_asks_nobody(job: Job, github: GitHubStandIn) -> None:
@@ -516,7 +516,7 @@ def test_a_new_skill_is_compared_with_none(job: Job, github: GitHubStandIn) -> N
 
     assert job.pull_request(head, runner="scripted").exit_code == 0
     assert "compared with no skill" in comments(github)[0]
-    assert job.pull_request(head, runner="scripted", min_delta="none=0.1").exit_code == 1
+    assert job.pull_request(head, runner="scripted", min_delta="none=0.1", gate="point").exit_code == 1
     assert job.pull_request(head, runner="scripted", new_skills="fail").exit_code == 1
     assert job.pull_request(head, runner="scripted", new_skills="skip").exit_code == 0
 

@@ -10,7 +10,7 @@ from builders import a_change, a_report, runs
 from pull_request_stories import PULL_REQUESTS
 from report_stories import STORIES, must_not_drop
 from skill_delta.core.changes import ChangeKind
-from skill_delta.core.gate import Verdict
+from skill_delta.core.policy import Verdict
 from skill_delta.core.report import SkippedSkill
 from skill_delta.render.annotations import render_annotations
 from skill_delta.render.redaction import Redactor

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, fsum, gcd, lcm
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from skill_delta.core.intervals import (
+    CaseAmounts,
     CaseScores,
     Interval,
     Measurement,
     Summary,
     critical_value,
     newcombe_interval,
+    ratio_interval,
     summarise,
 )
 
@@ -61,13 +63,24 @@ class DecisionRule:
         return newcombe_interval(summary, critical_value(self.confidence, self.looks))
 
 
+Note: TypeAlias = Literal[
+    "",
+    "improved",
+    "regression within margin",
+    "lost trials could change it",
+    "single-shot",
+    "one of several gates",
+]
+"""What qualifies a verdict, or keeps one from being more than inconclusive."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ruling:
     """The verdict on one measurement, the interval it rests on, and what to say beside it."""
 
     verdict: Literal["pass", "fail", "inconclusive"]
     interval: Interval
-    note: Literal["", "improved", "regression within margin", "lost trials could change it"] = ""
+    note: Note = ""
 
 
 def rule_on(summary: Summary, rule: DecisionRule) -> Ruling:
@@ -142,10 +155,34 @@ def p_regression(summary: Summary, min_delta: float = 0.0) -> float:
     bar = min_delta - TOLERANCE
     if summary.delta >= bar:
         return 0.5
+    return _smallest_error_rate(lambda z: newcombe_interval(summary, z).high < bar)
+
+
+def p_increase(cases: Sequence[CaseAmounts], bar: float) -> float | None:
+    """How surprising the amounts are if the true ratio is at `bar` (> 0), in (0, 0.5].
+
+    The smallest one-sided error rate at which the whole interval of the ratio lies above the bar,
+    in a single look; 0.5 where the ratio is at or below it. None where there is no interval.
+    """
+    found = ratio_interval(cases, 0.0)
+    if found is None:
+        return None
+    if found.ratio <= bar:
+        return 0.5
+    return _smallest_error_rate(lambda z: _lower_ratio(cases, z) > bar)
+
+
+def _lower_ratio(cases: Sequence[CaseAmounts], z: float) -> float:
+    found = ratio_interval(cases, z)
+    return 0.0 if found is None else found.low
+
+
+def _smallest_error_rate(is_clear: Callable[[float], bool]) -> float:
+    """The smallest one-sided error rate whose normal quantile is still clear of the bar."""
     too_small, large_enough = 0.0, 0.5
     for _ in range(48):
         alpha = (too_small + large_enough) / 2
-        if newcombe_interval(summary, -NormalDist().inv_cdf(alpha)).high < bar:
+        if is_clear(-NormalDist().inv_cdf(alpha)):
             large_enough = alpha
         else:
             too_small = alpha

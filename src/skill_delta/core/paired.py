@@ -6,8 +6,9 @@ a biased number that looks like a real one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from skill_delta.core.scores import ArmScore, mean, mean_of_known, measured, score
 from skill_delta.core.skills import Unresolved
@@ -20,6 +21,8 @@ from skill_delta.core.trials import (
     Skipped,
     Status,
 )
+
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +116,15 @@ class PairedDelta:
             for outcome in pair.baseline_outcomes
         )
 
-    def restricted_to(self, skill: str) -> Mapping[str, Difference]:
-        """The difference per runner, over one skill's cases."""
-        return {
-            runner: difference(
-                [p for p in self.pairs if p.key.skill == skill and p.key.runner == runner]
-            )
-            for runner in self.runners
-        }
+    @property
+    def pairs_by_runner(self) -> Mapping[str, Sequence[CasePair]]:
+        """The pairs of each runner, over all skills."""
+        return _grouped(self.pairs, lambda pair: pair.key.runner)
+
+    @property
+    def pairs_by_skill(self) -> Mapping[tuple[str, str], Sequence[CasePair]]:
+        """The pairs of each skill under each runner, by both names."""
+        return _grouped(self.pairs, lambda pair: (pair.key.skill, pair.key.runner))
 
 
 def compare(
@@ -131,8 +135,8 @@ def compare(
     `unresolved` says, per skill, why this baseline could not be resolved.
     """
     pairs = pair_by_case(baseline, outcomes, unresolved)
-    by_runner = _grouped(pairs, [pair.key.runner for pair in pairs])
-    by_skill = _grouped(pairs, [pair.key.skill for pair in pairs])
+    by_runner = _grouped(pairs, lambda pair: pair.key.runner)
+    by_skill = _grouped(pairs, lambda pair: pair.key.skill)
     return PairedDelta(
         baseline=baseline,
         overall=difference(pairs),
@@ -236,10 +240,12 @@ def _cost_difference(candidate: Sequence[Scored], baseline: Sequence[Scored]) ->
     return None if ours is None or theirs is None else ours - theirs
 
 
-def _grouped(pairs: Sequence[CasePair], names: Sequence[str]) -> Mapping[str, Sequence[CasePair]]:
-    groups: dict[str, list[CasePair]] = {}
-    for name, pair in zip(names, pairs, strict=True):
-        groups.setdefault(name, []).append(pair)
+def _grouped(
+    pairs: Sequence[CasePair], key: Callable[[CasePair], K]
+) -> Mapping[K, Sequence[CasePair]]:
+    groups: dict[K, list[CasePair]] = {}
+    for pair in pairs:
+        groups.setdefault(key(pair), []).append(pair)
     return groups
 
 

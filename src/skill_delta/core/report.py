@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from skill_delta.core.changes import SkillChange
-from skill_delta.core.gate import GateVerdict, Verdict
+from skill_delta.core.gate import GateVerdict
+from skill_delta.core.looks import Looks
 from skill_delta.core.paired import PairedDelta
+from skill_delta.core.policy import Verdict
+from skill_delta.core.readings import Reading, Scope
 from skill_delta.core.scores import Spend, pass_rate, total_spend
 from skill_delta.core.skills import SkillVersion, Unresolved
+from skill_delta.core.suite_changes import CaseChange
 from skill_delta.core.trials import (
     Errored,
     NotRun,
@@ -51,6 +55,8 @@ class Environment:
     runners: Mapping[str, str]
     models: Mapping[str, str] = field(default_factory=dict)
     repetitions: int = 1
+    hooks_disabled: bool = False
+    """Whether the candidate's agent was told to load no skills by its hooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,13 @@ class Report:
     is_working_copy: bool = False
     """The candidates are the working copy on top of `head`, uncommitted edits included."""
     changes: tuple[SkillChange, ...] = ()
+    readings: Mapping[Scope, Reading] = field(default_factory=dict)
+    """How sure each comparison is: per baseline and runner, over all skills and for each."""
+    suite_changes: Mapping[str, tuple[CaseChange, ...]] = field(default_factory=dict)
+    """What a pull request did to the cases of each skill of which it changed some."""
+    looks: Looks = field(default_factory=Looks)
+    trials_saved: int = 0
+    """How many trials fewer were run than every planned look would have taken."""
 
     @property
     def candidate(self) -> tuple[Outcome, ...]:

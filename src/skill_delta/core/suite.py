@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -33,6 +34,11 @@ class Returns(Protocol):
         """The answer to the tool's `call`-th call of the trial, counted from 0."""
         ...
 
+    @property
+    def canonical(self) -> JsonValue:
+        """Its kind and everything it holds: equal only for those that answer alike."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class FixedReturn:
@@ -43,6 +49,10 @@ class FixedReturn:
     def answer(self, tool: str, arguments: Mapping[str, JsonValue], call: int) -> str:  # noqa: ARG002
         return self.value
 
+    @property
+    def canonical(self) -> JsonValue:
+        return {"fixed": self.value}
+
 
 @dataclass(frozen=True, slots=True)
 class SequenceReturn:
@@ -52,6 +62,10 @@ class SequenceReturn:
 
     def answer(self, tool: str, arguments: Mapping[str, JsonValue], call: int) -> str:  # noqa: ARG002
         return self.values[min(call, len(self.values) - 1)]
+
+    @property
+    def canonical(self) -> JsonValue:
+        return {"sequence": list(self.values)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +89,15 @@ class LookupReturn:
         shown = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
         return f"no response is scripted for {tool} with arguments {shown}"
 
+    @property
+    def canonical(self) -> JsonValue:
+        return {
+            "lookup": [
+                {"when": None if entry.when is None else dict(entry.when), "value": entry.value}
+                for entry in self.entries
+            ]
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class MockTool:
@@ -93,6 +116,12 @@ class Check:
     id: str
     spec: CheckSpec
 
+    @property
+    def demand(self) -> str:
+        """What it asks of a transcript, as one text: its kind and values, never its id."""
+        kind = type(self.spec).__name__
+        return _canonical_json({"kind": kind, "values": self.spec.model_dump(mode="json")})
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -105,6 +134,24 @@ class Case:
     mode: Mode = Mode.LOADED
     tools: tuple[MockTool, ...] = ()
     tags: frozenset[str] = frozenset()
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells the case from any other, as 64 hexadecimal digits (SHA-256).
+
+        It stands for everything that reaches a model, a check or the selection. Where the case is
+        written, and in what order its tags and the keys of its mappings are, makes no difference.
+        """
+        whole: dict[str, JsonValue] = {
+            "name": self.name,
+            "task": self.task,
+            "mode": self.mode.value,
+            "tools": [_canonical_tool(tool) for tool in self.tools],
+            "checks": [{"id": check.id, "demand": check.demand} for check in self.checks],
+            "tags": [*sorted(self.tags)],
+        }
+        # A lone surrogate is no UTF-8, and may stand in a text that came from JSON.
+        return sha256(_canonical_json(whole).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +220,17 @@ def undeclared_tools(case: Case) -> tuple[UserError, ...]:
 
 def _within(case: Case, field: str) -> Place:
     return Place(case.place.file, case.place.line, f"{case.place.field}.{field}".lstrip("."))
+
+
+def _canonical_tool(tool: MockTool) -> JsonValue:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": dict(tool.input_schema),
+        "returns": tool.returns.canonical,
+    }
+
+
+def _canonical_json(value: JsonValue) -> str:
+    # Unescaped: as `\ud83d\ude00` an emoji and two lone surrogates would be the same text.
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -155,6 +155,14 @@ class NotRun:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Why no further trial starts. A ceiling was asked for, unlike an outage or a cancellation."""
+
+    reason: str
+    is_ceiling: bool = False
+
+
 Outcome: TypeAlias = Scored | Errored | Skipped | NotRun
 
 
@@ -174,6 +182,14 @@ def status_of(outcome: Outcome) -> Status:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """A skill to run under one runner: its arms, its cases."""
+
+    subject: Subject
+    runner: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Every trial in the order in which it starts, and what is skipped on purpose."""
 
@@ -181,32 +197,29 @@ class Plan:
     skipped: tuple[Skipped, ...]
 
 
-def plan(
-    subjects: Sequence[Subject], runners: Sequence[str], repetitions: int, rng: Random
-) -> Plan:
-    """Lay out the run: cases in a seeded order, the arms of a repetition back to back.
+def plan(samples: Sequence[Sample], repetitions: Sequence[int], rng: Random) -> Plan:
+    """Lay out a look: cases in a seeded order, the arms of a repetition back to back.
 
     An offered case has no baseline run under `none`: there is no skill to offer, so it would be
     "not triggered" by construction.
     """
     blocks: list[tuple[Trial, ...]] = []
     skipped: list[Skipped] = []
-    for subject in subjects:
-        for runner in runners:
-            for case in subject.cases:
-                arms = (subject.candidate, *subject.baselines)
-                run = tuple(arm for arm in arms if not nothing_to_offer(arm, case))
-                skipped += [
-                    Skipped(Trial(subject.label, arm, case, runner, 0), NOTHING_TO_OFFER)
-                    for arm in arms
-                    if arm not in run
-                ]
-                # The arms of a repetition run back to back: if the provider slows down or
-                # changes mid-run, every arm meets it alike and the difference stays fair.
-                blocks += [
-                    tuple(Trial(subject.label, arm, case, runner, repetition) for arm in run)
-                    for repetition in range(repetitions)
-                ]
+    for subject, runner in ((sample.subject, sample.runner) for sample in samples):
+        for case in subject.cases:
+            arms = (subject.candidate, *subject.baselines)
+            run = tuple(arm for arm in arms if not nothing_to_offer(arm, case))
+            skipped += [
+                Skipped(Trial(subject.label, arm, case, runner, 0), NOTHING_TO_OFFER)
+                for arm in arms
+                if arm not in run
+            ]
+            # The arms of a repetition run back to back: if the provider slows down or
+            # changes mid-run, every arm meets it alike and the difference stays fair.
+            blocks += [
+                tuple(Trial(subject.label, arm, case, runner, repetition) for arm in run)
+                for repetition in repetitions
+            ]
     rng.shuffle(blocks)
     return Plan(tuple(trial for block in blocks for trial in block), tuple(skipped))
 

@@ -1,4 +1,7 @@
-"""Someone else's text within our own sentences: on one line, bounded, nothing invisible."""
+"""What our own sentences are made of: numbers, and someone else's text.
+
+The latter on one line, bounded, with nothing invisible in it.
+"""
 
 from __future__ import annotations
 
@@ -25,3 +28,26 @@ def shown(text: str) -> str:
     if len(text) <= LIMIT:
         return f'"{visible(text)}"'
     return f'"{visible(text[:LIMIT])}"… (+{len(text) - LIMIT:,} characters)'
+
+
+def percent(rate: float) -> str:
+    """0.6 as `60%`; one decimal where rounding would hide something: 0.996 is `99.6%`."""
+    return _shortest(rate, "")
+
+
+def points(delta: float) -> str:
+    """A signed difference of rates: `+60%`, `-0.4%`."""
+    return _shortest(delta, "+")
+
+
+def _shortest(value: float, sign: str) -> str:
+    """As few decimals as tell the value from zero and from a hundred per cent."""
+    if abs(value - round(value, 2)) < 1e-9:
+        return f"{round(value, 2) + 0.0:{sign}.0%}"
+    decimals = next(n for n in range(1, 13) if abs(round(value, n + 2)) not in {0.0, 1.0})
+    return f"{value:{sign}.{decimals}%}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 trial`, `2 trials`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

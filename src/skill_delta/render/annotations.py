@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from skill_delta.core.changes import SkillChange
-from skill_delta.core.gate import Verdict
+from skill_delta.core.policy import Verdict
 from skill_delta.core.report import Report, SkippedSkill
 from skill_delta.core.scores import score
 from skill_delta.core.trials import NO_SKILL, Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from skill_delta.core.changes import SkillChange
-from skill_delta.core.gate import Verdict
+from skill_delta.core.policy import Verdict
 from skill_delta.core.report import Report
 from skill_delta.render.advice import steps
 from skill_delta.render.background import closing

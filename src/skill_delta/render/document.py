@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from skill_delta.core.gate import Verdict
+from skill_delta.core.policy import Verdict
 from skill_delta.core.trials import Role
 
 SCHEMA_VERSION: Literal[1] = 1

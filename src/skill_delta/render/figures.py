@@ -15,6 +15,14 @@ def rate_delta(value: float) -> str:
     return _percent(value, "+")
 
 
+def points(delta: float, *, signed: bool = True) -> str:
+    """A difference of shares in whole points: `−27`, `+4`, `0`."""
+    whole = round(abs(delta) * 100)
+    if not whole or not signed:
+        return str(whole)
+    return f"{'−' if delta < 0 else '+'}{whole}"
+
+
 def signed(value: float, digits: int = 0) -> str:
     """`+301804`, `-60`, `+0`."""
     # Rounding first and adding zero after turns -0.0 into 0.0.

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from skill_delta.core.gate import GateVerdict, Verdict
+from skill_delta.core.gate import GateVerdict
+from skill_delta.core.policy import Verdict
 from skill_delta.core.report import Report
 from skill_delta.core.trials import (
     Errored,

@@ -7,14 +7,15 @@ any other value goes through `untrusted` on its way out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from skill_delta.core.gate import Verdict
+from skill_delta.core.judgements import Judgement
+from skill_delta.core.policy import GateMethod, Reason, Verdict
 from skill_delta.core.report import Report
 from skill_delta.render.advice import next_steps
 from skill_delta.render.background import high_variance, low_signal, measured, notes, versions
@@ -22,8 +23,9 @@ from skill_delta.render.cases import case_listings
 from skill_delta.render.changed import changed_skills
 from skill_delta.render.escape import Markdown, untrusted
 from skill_delta.render.frame import NO_FRAME, Frame
+from skill_delta.render.judgements import spoken
 from skill_delta.render.page import Item, Listing, Page, Part, fitted, said
-from skill_delta.render.remarks import VERDICTS, summary_sentence, why
+from skill_delta.render.remarks import VERDICTS, summary_sentence, weakened_suites, why
 from skill_delta.render.tables import skill_table
 
 FILE_CHARACTERS = 1_000_000
@@ -50,7 +52,7 @@ def render_markdown(report: Report) -> str:
 def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:
     """The whole page, whatever its length. `elsewhere` is where to find what does not fit."""
     return Page(
-        heading=heading(report.gate.verdict),
+        heading=heading_of(report),
         parts={
             Part.REASONS: _reasons(report),
             Part.SKILLS: skill_table(report),
@@ -67,17 +69,49 @@ def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:
     )
 
 
+def heading_of(report: Report) -> Markdown:
+    """The verdict; an inconclusive one may be known to be harmless as far as it goes."""
+    if report.gate.shows_no_regression:
+        return Markdown("⚠️ skill-delta: no regression shown")
+    return heading(report.gate.verdict)
+
+
 def heading(verdict: Verdict) -> Markdown:
     """`❌ skill-delta: gate failed`."""
     return Markdown(f"{_ICONS[verdict]} skill-delta: {VERDICTS[verdict]}")
 
 
 def _reasons(report: Report) -> Listing:
-    """The verdict's reasons above the count of trials, or that count alone."""
-    found, counts = list(why(report)), summary_sentence(report.summary)
+    """Why the verdict is what it is, above the count of trials, or that count alone."""
+    counts = summary_sentence(report.summary)
+    found = list(_reason_items(report))
     if not found:
         return opening("reasons", [counts], said)
-    return replace(opening("reasons", found, said), below=Markdown(counts))
+    return replace(opening("reasons", found, lambda item: item), below=Markdown(counts))
+
+
+def _reason_items(report: Report) -> Iterator[Item]:
+    """What speaks against a pass; where nothing does, what every gate found."""
+    judged = {judgement.scope: judgement for judgement in report.gate.judgements}
+    for reason in report.gate.reasons:
+        judgement = judged.get(reason.scope) if reason.scope else None
+        yield _judged(reason, judgement, report) if judgement else said(reason.text)
+    if not report.gate.reasons:
+        for judgement in judged.values():
+            words = spoken(judgement, report)
+            yield Item(untrusted(words.title), tuple(map(untrusted, words.lines)))
+        if not judged:
+            yield from map(said, why(report))
+    yield from map(said, weakened_suites(report))
+
+
+def _judged(reason: Reason, judgement: Judgement, report: Report) -> Item:
+    """A gate that does not pass; the literal one has words of its own for that."""
+    words = spoken(judgement, report)
+    if judgement.method is GateMethod.INTERVAL:
+        return Item(untrusted(words.title), tuple(map(untrusted, words.lines)))
+    lines = (words.title, *words.lines)
+    return Item(untrusted(reason.text), tuple(map(untrusted, lines)))
 
 
 def opening(kind: str, found: Sequence[T], drawn: Callable[[T], Item]) -> Listing:

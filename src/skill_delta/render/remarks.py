@@ -6,13 +6,14 @@ They hold names and messages of others as they are: whoever prints one escapes i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from skill_delta.core.gate import Verdict
 from skill_delta.core.paired import HighVariance, LowSignal
+from skill_delta.core.policy import Verdict
 from skill_delta.core.report import BaselineSource, Report, SkippedSkill, Summary
 from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.trials import NO_SKILL, CaseKey, Role, Skipped
+from skill_delta.core.wording import shown
 from skill_delta.render.figures import counted, rate, rate_delta, short
 
 
@@ -114,6 +115,27 @@ def why(report: Report) -> Iterator[str]:
         yield from (reason.text for reason in report.gate.reasons)
     else:
         yield from _found(report)
+
+
+def weakened_suites(report: Report) -> Iterator[str]:
+    """What a pull request took from the cases that judge it: said beside the verdict."""
+    for skill, changes in report.suite_changes.items():
+        removed = [shown(c.name) for c in changes if c.weakens_the_suite and not c.loosened]
+        if removed:
+            yield f"{skill}: the pull request removes {_listed(removed, 'case')}"
+        for change in changes:
+            if change.loosened:
+                asks = "; ".join(change.loosened[:_MOST_LOOSENED])
+                yield f"{skill}: the pull request loosens the case {shown(change.name)}: {asks}"
+
+
+_MOST_NAMED = 10
+_MOST_LOOSENED = 5
+
+
+def _listed(names: Sequence[str], noun: str) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{counted(len(names), noun)}: {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _found(report: Report) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skill_delta.core.paired import CasePair, PairedDelta, difference
+from skill_delta.core.readings import Reading, Scope
 from skill_delta.core.report import Report
 from skill_delta.core.scores import pass_rate, score
 from skill_delta.core.skills import SkillVersion, Unresolved
@@ -59,7 +60,8 @@ _SINGLE_HEAD = Markdown(
 
 _LEGEND = Markdown(
     "<sub>↑ higher is better · ↓ lower is better · "
-    "Δ, tokens, cost and latency are the candidate's minus the baseline's, per run</sub>"
+    "Δ with its interval, tokens, cost and latency are the candidate's minus the baseline's, "
+    "per run</sub>"
 )
 
 
@@ -67,7 +69,7 @@ def _compared_rows(report: Report) -> Iterator[_Row]:
     """Of a skill that nothing was compared with, its own pass rate alone."""
     versions = {(each.skill, each.baseline): each.version for each in report.sources}
     several = len(report.environment.runners) > 1
-    pairs = [_by_skill_and_runner(delta) for delta in report.deltas]
+    pairs = [_by_skill(delta) for delta in report.deltas]
     for skill, outcomes in by_skill(report.candidate).items():
         alone = True
         for delta, own in zip(report.deltas, pairs, strict=True):
@@ -75,15 +77,16 @@ def _compared_rows(report: Report) -> Iterator[_Row]:
             for runner, of_runner in own.get(skill, {}).items():
                 alone = False
                 name = _name(skill, against, runner if several else "")
-                yield _compared_row(name, of_runner)
+                reading = report.readings.get(Scope(delta.baseline, runner, skill))
+                yield _compared_row(name, of_runner, reading)
         if alone:
             yield from _alone_rows(skill, outcomes, several)
 
 
-def _by_skill_and_runner(delta: PairedDelta) -> Mapping[str, Mapping[str, Sequence[CasePair]]]:
-    found: dict[str, dict[str, list[CasePair]]] = {}
-    for pair in delta.pairs:
-        found.setdefault(pair.key.skill, {}).setdefault(pair.key.runner, []).append(pair)
+def _by_skill(delta: PairedDelta) -> Mapping[str, Mapping[str, Sequence[CasePair]]]:
+    found: dict[str, dict[str, Sequence[CasePair]]] = {}
+    for (skill, runner), pairs in delta.pairs_by_skill.items():
+        found.setdefault(skill, {})[runner] = pairs
     return found
 
 
@@ -102,7 +105,7 @@ def _name(skill: str, against: str, runner: str) -> Markdown:
     return Markdown(f"**{untrusted(skill)}** {against}{under}".rstrip())
 
 
-def _compared_row(name: Markdown, pairs: Sequence[CasePair]) -> _Row:
+def _compared_row(name: Markdown, pairs: Sequence[CasePair], reading: Reading | None) -> _Row:
     """A drop comes first, the largest at the top; then what could not be compared."""
     found = difference(pairs)
     cases = Markdown(f"{found.comparable_cases} of {len(pairs)}")
@@ -118,13 +121,22 @@ def _compared_row(name: Markdown, pairs: Sequence[CasePair]) -> _Row:
         (
             name,
             Markdown(f"{before}&nbsp;→&nbsp;{after}"),
-            Markdown(f"**{figures.rate_delta(delta)}**"),
+            _delta(delta, reading),
             cases,
             Markdown(figures.signed(found.tokens)),
             Markdown(cost),
             Markdown(f"{figures.signed(found.latency_ms)}&nbsp;ms"),
         ),
     )
+
+
+def _delta(delta: float, reading: Reading | None) -> Markdown:
+    """`**−27%**`, its interval below it."""
+    stressed = f"**{figures.rate_delta(delta)}**"
+    if reading is None:
+        return Markdown(stressed)
+    low, high = (figures.points(end) for end in (reading.interval.low, reading.interval.high))
+    return Markdown(f"{stressed} &#91;{low},&nbsp;{high}&#93;")
 
 
 def _dollars(delta: float) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from skill_delta.core.gate import GateVerdict, Verdict
 from skill_delta.core.paired import CasePair, Difference, PairedDelta
+from skill_delta.core.policy import Verdict
+from skill_delta.core.readings import Reading, Scope
 from skill_delta.core.report import Report
 from skill_delta.core.scores import ArmScore
 from skill_delta.core.trials import (
@@ -18,6 +19,7 @@ from skill_delta.core.trials import (
 from skill_delta.render import figures
 from skill_delta.render.escape import plain
 from skill_delta.render.evidence import details, fraction, worst
+from skill_delta.render.judgements import bounds, interval_bar, ratio_lines, spoken
 from skill_delta.render.remarks import (
     HIGH_VARIANCE_HEADING,
     high_variance_lines,
@@ -25,6 +27,7 @@ from skill_delta.render.remarks import (
     low_signal_line,
     remarks,
     summary_sentence,
+    weakened_suites,
 )
 
 _DETAIL = " " * 8
@@ -52,14 +55,15 @@ def render_terminal(report: Report, style: Style = PLAIN) -> str:
     summary = report.summary
     lines = [
         *(_case_lines(report, style) if report.deltas else _outcome_lines(report, style)),
-        *(line for delta in report.deltas for line in _delta_block(delta, style)),
+        *(line for delta in report.deltas for line in _delta_block(delta, report, style)),
+        *_judgement_block(report, style),
         *_list_block(f"{HIGH_VARIANCE_HEADING}:", high_variance_lines(report), style),
         *_list_block("Notes", remarks(report), style),
         "",
         summary_sentence(summary),
         f"Spent {figures.spent(summary.spend)}",
         "",
-        *_gate_lines(report.gate, style),
+        *_gate_lines(report, style),
     ]
     return "\n".join(lines).lstrip("\n") + "\n"
 
@@ -119,7 +123,7 @@ def _lost_baseline(label: str, pair: CasePair) -> Iterator[str]:
             yield f"{_DETAIL}{label}: {plain(line)}"
 
 
-def _delta_block(delta: PairedDelta, style: Style) -> Iterator[str]:
+def _delta_block(delta: PairedDelta, report: Report, style: Style) -> Iterator[str]:
     per_runner = ", per runner" if len(delta.runners) > 1 else ""
     yield ""
     yield _painted(
@@ -128,13 +132,18 @@ def _delta_block(delta: PairedDelta, style: Style) -> Iterator[str]:
     for runner, difference in delta.runners.items():
         if difference.comparable_cases == 0:
             yield f"  {plain(runner)}: no case had a comparable baseline"
-        elif per_runner:
+            continue
+        if per_runner:
             yield f"  {plain(runner)}"
-            yield from (f"    {line}" for line in _difference_lines(difference))
-        else:
-            yield from (f"  {line}" for line in _difference_lines(difference))
+        indent = "    " if per_runner else "  "
+        yield from (f"{indent}{line}" for line in _difference_lines(difference))
     if not delta.runners:
         yield "  no case ran"
+    for runner in delta.runners:
+        reading = report.readings.get(Scope(delta.baseline, runner))
+        if reading is not None:
+            under = f" under {plain(runner)}" if per_runner else ""
+            yield from (f"  {line}" for line in _reading_lines(reading, under))
     flagged = map(low_signal_line, delta.low_signal)
     yield from _list_block(f"{low_signal_heading(delta.baseline)}:", flagged, style)
 
@@ -151,6 +160,25 @@ def _difference_lines(found: Difference) -> Iterator[str]:
     yield f"latency    {figures.signed(found.latency_ms)}ms   (negative is better)"
 
 
+def _reading_lines(reading: Reading, under: str) -> Iterator[str]:
+    """How sure the difference is."""
+    delta = figures.points(reading.interval.delta)
+    yield f"interval   {interval_bar(reading)} {delta} {bounds(reading)} points{under}"
+    ratios = ", ".join(ratio_lines(reading))
+    if ratios:
+        yield f"ratios     {ratios}{under}"
+
+
+def _judgement_block(report: Report, style: Style) -> Iterator[str]:
+    """What each gate found, and what would make it surer; the removed cases that judge no more."""
+    for judgement in report.gate.judgements:
+        words = spoken(judgement, report)
+        yield ""
+        yield _painted(plain(words.title), style.important, style)
+        yield from (f"  {plain(line)}" for line in words.lines)
+    yield from _list_block("Eval cases", weakened_suites(report), style)
+
+
 def _list_block(heading: str, lines: Iterable[str], style: Style) -> Iterator[str]:
     """A heading and its lines, or nothing where there is no line."""
     shown = [f"  - {plain(line)}" for line in lines]
@@ -160,12 +188,15 @@ def _list_block(heading: str, lines: Iterable[str], style: Style) -> Iterator[st
         yield from shown
 
 
-def _gate_lines(gate: GateVerdict, style: Style) -> Iterator[str]:
+def _gate_lines(report: Report, style: Style) -> Iterator[str]:
+    gate = report.gate
     match gate.verdict:
         case Verdict.PASS:
             yield _painted("Gate passed", style.good, style)
         case Verdict.FAIL:
             yield _painted("Gate FAILED:", style.bad, style)
+        case Verdict.INCONCLUSIVE if gate.shows_no_regression:
+            yield _painted("No regression shown:", style.doubtful, style)
         case Verdict.INCONCLUSIVE:
             yield _painted("INCONCLUSIVE:", style.doubtful, style)
         case Verdict.NOT_MEASURED:

@@ -33,7 +33,7 @@ RUN = Command(
     foreign=frozenset(
         {
             *("new_skills", "uncovered_skills", "max_skills", "max_cases", "skills"),
-            "on_unmeasured",
+            "suite",
             "report_dir",
         }
     )
@@ -45,9 +45,15 @@ _OF_A_PULL_REQUEST: Mapping[str, JsonValue] = {
     "min_delta": 0.0,
     "min_pass_rate": None,
     "repeat": 3,
+    "gate": "interval",
+    "adaptive": "confirm",
 }
 # The base is part of what is compared, and the reports go into one folder.
-_OF_A_RUN = frozenset({"base", "evals", "json_output", "junit_output", "markdown_output"})
+_OF_A_RUN = frozenset(
+    {
+        *("base", "evals", "json_output", "junit_output", "markdown_output"),
+    }
+)
 
 PULL_REQUEST = Command(
     defaults=_OF_A_PULL_REQUEST,

@@ -17,6 +17,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from skill_delta.core.looks import Adaptive, Looks
+from skill_delta.core.readings import Measure
+
 MODEL_RUNNERS = ("openai",)
 """Runners that are told which model to ask."""
 
@@ -53,6 +56,7 @@ Texts = Annotated[
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Increase = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 
 
 def _named_numbers(parts: Sequence[object]) -> dict[str, float]:
@@ -117,14 +121,36 @@ class Settings(_Checked):
     """How often each arm runs each case."""
     min_delta: Mapping[str, Number] = Field(default_factory=dict)
     """The pass-rate delta to reach, for every baseline ("") or by baseline name."""
+    gate: Literal["point", "interval"] = "point"
+    """How a required delta is judged: by the bare difference, or by its confidence interval."""
+    margin: Annotated[float, Field(ge=0, le=1)] = 0.10
+    """The drop below min-delta that a pass has to rule out, in points of rate (0.1 = ten)."""
+    confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.90
+    """Two-sided: each wrong verdict happens at most (1 - confidence)/2 of the time."""
+    max_repeat: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """How often each arm runs each case at most, over all looks."""
+    adaptive: Literal["off", "confirm", "resolve"] = "off"
+    """Whether a suite is sampled again: never, while a regression is possible, or until decided."""
+    on_inconclusive: Literal["pass", "fail"] = "pass"
+    """What the check is where the interval gate cannot tell."""
+    min_repeats: Annotated[int, Field(ge=1)] = 2
+    """Below so many repetitions no verdict of the interval gate is more than inconclusive."""
+    max_token_increase: Increase = None
+    """How much more tokens the candidate may use (0.2 = a fifth more)."""
+    max_cost_increase: Increase = None
+    """How much more money the candidate may cost (0.2 = a fifth more)."""
+    max_latency_increase: Increase = None
+    """How much longer the candidate may take (0.2 = a fifth longer)."""
+    max_regressed_cases: Annotated[int, Field(ge=0)] | None = None
+    """How many cases may get worse."""
     min_pass_rate: Rate | None = 1.0
     """The candidate's pass rate to reach, in [0, 1]; none where it does not decide."""
     per_skill_min: Mapping[str, Rate] = Field(default_factory=dict)
     """A pass rate to reach per skill name."""
     per_skill: Mapping[str, PerSkill] = Field(default_factory=dict)
     """Bars per skill name (config file only)."""
-    fail_on_error: bool = True
-    """Whether a lost trial of the candidate fails the gate."""
+    fail_on_error: bool | None = None
+    """Whether a lost trial of the candidate fails the gate: by default under gate point alone."""
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     """How many trials run at once."""
     max_cost: Amount | None = None
@@ -149,6 +175,8 @@ class Settings(_Checked):
     """A changed skill without eval cases: named, or refused."""
     skills: Texts = ()
     """Only changes of skills in these folders of the repository."""
+    suite: Literal["head", "base"] = "head"
+    """Whose eval cases are run: the pull request's, or those of its base."""
     on_unmeasured: Literal["fail", "pass"] = "fail"
     """Whether the check fails where nothing could be measured."""
     max_skills: Annotated[int, Field(ge=1)] | None = None
@@ -207,6 +235,29 @@ class Settings(_Checked):
                 "model", "several models are named for runner '{runner}'", {"runner": runner}
             )
         return next(iter((*own, *general)), "")
+
+    def looks(self) -> Looks:
+        """The looks that are planned. Only the interval gate looks again.
+
+        Where an inconclusive run fails, confirming is not enough: it samples until decided.
+        """
+        adaptive = Adaptive(self.adaptive) if self.gate == "interval" else Adaptive.OFF
+        if adaptive is Adaptive.CONFIRM and self.on_inconclusive == "fail":
+            adaptive = Adaptive.RESOLVE
+        if adaptive is Adaptive.OFF:
+            return Looks(self.repeat, self.repeat)
+        return Looks(
+            self.repeat, self.max_repeat or max(self.repeat, min(9, 3 * self.repeat)), adaptive
+        )
+
+    def increases(self) -> Mapping[Measure, float]:
+        """How much more of each the candidate may use, where that is bounded."""
+        bounds = {
+            Measure.TOKENS: self.max_token_increase,
+            Measure.COST: self.max_cost_increase,
+            Measure.LATENCY: self.max_latency_increase,
+        }
+        return {measure: bound for measure, bound in bounds.items() if bound is not None}
 
     def bars(self) -> Mapping[str, float]:
         """The delta to reach per baseline, where one is."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from skill_delta.core.documents import Document, Path
+from skill_delta.core.intervals import MOST_LOOKS
 from skill_delta.errors import UserError, UserErrors
 from skill_delta.settings.commands import RUN, Command
 from skill_delta.settings.model import Settings, kebab
@@ -103,6 +104,18 @@ def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]
                 hint="add --baseline previous (or none, base, a revision), or drop --min-delta",
             )
         )
+    problems += _about_looks(settings)
+    problems += [
+        UserError(f"--{name} has nothing to compare with: no baseline was named")
+        for name, asked in (
+            *(
+                (f"max-{measure}-increase".replace("tokens", "token"), True)
+                for measure in settings.increases()
+            ),
+            ("max-regressed-cases", settings.max_regressed_cases is not None),
+        )
+        if asked and not settings.baseline
+    ]
     problems += [
         UserError(
             f"--min-delta names the baseline '{name}', which this run does not have",
@@ -124,19 +137,50 @@ def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]
     return problems
 
 
+def _about_looks(settings: Settings) -> Iterator[UserError]:
+    looks = settings.looks()
+    if looks.most < looks.repetitions:
+        yield UserError(
+            f"--max-repeat {looks.most} is less than --repeat {looks.repetitions}",
+            hint="raise --max-repeat, or lower --repeat",
+        )
+    if looks.planned > MOST_LOOKS:
+        yield UserError(
+            f"--max-repeat {looks.most} at --repeat {looks.repetitions} plans "
+            f"{looks.planned} looks, and more than {MOST_LOOKS} make each of them say too little",
+            hint=f"raise --repeat to {-(-looks.most // MOST_LOOKS)}, or lower --max-repeat",
+        )
+    for bar in (*settings.bars().values(), *settings.skill_bars().values()):
+        if settings.gate == "interval" and not -1 <= bar <= 1:
+            yield UserError(
+                f"--min-delta {bar:g} is no difference of two rates: none is below -1 or above 1",
+                hint="0 asks for no regression, 0.1 for ten points more",
+            )
+
+
 def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[UserError]:
     """Flags that nothing in this run would read: silence would look like obedience."""
+    gated = settings.gate == "interval"
     readers = {
         "model": bool(settings.asking_runners),
         "base_url": bool(settings.asking_runners),
         "replies": "scripted" in settings.runner,
         "base": not {"previous", "base"}.isdisjoint(settings.baseline),
+        **dict.fromkeys(("adaptive", "min_repeats"), gated),
+        "on_inconclusive": gated or bool(settings.increases()),
+        "gate": bool(settings.baseline),
+        "max_repeat": gated and settings.adaptive != "off",
     }
     why = {
         "model": "no runner of this run asks a model",
         "base_url": "no runner of this run asks a model",
         "replies": "the scripted runner is not part of this run",
         "base": "neither previous nor base is a baseline of this run",
+        "adaptive": "only gate interval looks again",
+        "on_inconclusive": "only gate interval can be inconclusive",
+        "min_repeats": "only gate interval asks for repetitions",
+        "gate": "nothing is compared without a baseline",
+        "max_repeat": "only adaptive repetition samples again",
     }
     return [
         UserError(f"--{kebab(name)} has no effect: {why[name]}", hint=f"drop --{kebab(name)}")

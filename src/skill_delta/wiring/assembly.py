@@ -15,14 +15,27 @@ from random import Random
 from pydantic import SecretStr
 
 from skill_delta import pipeline
-from skill_delta.core.gate import GatePolicy, Reason, Verdict
-from skill_delta.core.report import Report
+from skill_delta.core.policy import GateMethod, GatePolicy, Reason
+from skill_delta.core.power import pass_is_reachable
+from skill_delta.core.readings import Scope
+from skill_delta.core.report import Environment, Report
+from skill_delta.core.wording import count, percent
 from skill_delta.errors import Place, ServiceError, UserError
-from skill_delta.execution import Ceilings
+from skill_delta.execution import Budget, Ceilings, NoLedger
 from skill_delta.history.working_files import WorkingFiles
 from skill_delta.hosts.terminal import BarProgress, LineProgress
-from skill_delta.pipeline import FoundSkill, Ports, RunRequest, Selection
+from skill_delta.pipeline import Ports
 from skill_delta.ports import Baselines, Model, Runner, SourceFiles
+from skill_delta.preparation import (
+    FoundSkill,
+    Prepared,
+    RunRequest,
+    Selection,
+    ceiling_of_runs,
+    chosen_cases,
+    labels,
+    prepare,
+)
 from skill_delta.providers import PROVIDERS, Vendor
 from skill_delta.providers.scripted import Reply, ScriptedModel, read_replies
 from skill_delta.render.redaction import Redactor
@@ -58,13 +71,21 @@ def evaluate(
     skills = [candidate.found for candidate in candidates]
     request = request_of(settings, _labels_by_name(skills))
     if objections is not None:
-        # An outage is neither a regression nor a pass.
-        policy = replace(request.policy, needs_cases=False, unmeasured_delta=Verdict.NOT_MEASURED)
+        policy = replace(request.policy, needs_cases=False)
         request = replace(request, policy=policy, objections=tuple(objections))
     runners = runners_of(settings, candidates, key)
+    ready = prepare(skills, request, runners, baselines)
+    if settings.on_inconclusive == "fail":
+        _refuse_unreachable(ready, request.policy)
     if any(runner.costs_money for runner in runners.values()):
-        cases = pipeline.chosen_cases(skills, request.selection)
-        terminal.say(f"{pipeline.ceiling_of_runs(request, cases, len(runners))}\n")
+        cases = chosen_cases(skills, request.selection)
+        terminal.say(f"{ceiling_of_runs(request, cases, len(runners))}\n")
+    environment = Environment(
+        seed=request.seed,
+        runners={name: runner.version for name, runner in runners.items()},
+        models={name: runner.model for name, runner in runners.items()},
+        repetitions=request.policy.looks.repetitions,
+    )
     progress = (BarProgress if terminal.watched else LineProgress)(terminal.err)
 
     async def all_of_it() -> Report:
@@ -72,19 +93,41 @@ def evaluate(
         with _cancelled_by_signals(cancelled):
             ports = Ports(
                 runners=runners,
-                baselines=baselines,
+                budget=Budget(_ceilings(settings), time.monotonic),
                 progress=progress,
+                ledger=NoLedger(),
                 cancelled=cancelled,
                 now=lambda: datetime.now(UTC),
-                clock=time.monotonic,
             )
             try:
-                return await pipeline.evaluate(skills, request, ports)
+                return await pipeline.evaluate(ready, request, environment, ports)
             finally:
                 for runner in runners.values():
                     await runner.close()
 
     return asyncio.run(all_of_it())
+
+
+def _ceilings(settings: Settings) -> Ceilings:
+    return Ceilings(settings.max_cost, settings.max_tokens, settings.max_time)
+
+
+def _refuse_unreachable(ready: Prepared, policy: GatePolicy) -> None:
+    """A gate that no data could pass is refused before it costs anything."""
+    most = policy.looks.most_repetitions
+    for source in ready.sources:
+        cases = next(len(each.cases) for each in ready.subjects if each.label == source.skill)
+        bar = policy.bar(source.baseline, source.skill)
+        rule = policy.rule(Scope(source.baseline, "", source.skill))
+        if bar is None or policy.method is GateMethod.POINT:
+            continue
+        if most < policy.min_repeats or not pass_is_reachable(cases, most, rule):
+            raise UserError(
+                f"no result could pass: {count(cases, 'case')} of skill '{source.skill}', "
+                f"{count(most, 'repetition')} of each, cannot rule out a drop of "
+                f"{percent(policy.margin)}, and on-inconclusive is fail",
+                hint="add cases, raise --max-repeat or --margin, or let on-inconclusive pass",
+            )
 
 
 @contextlib.contextmanager
@@ -125,30 +168,38 @@ def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:
 def _labels_by_name(skills: Sequence[FoundSkill]) -> Mapping[str, Sequence[str]]:
     """A skill goes by its label and by its name: a second skill of the name takes it from none."""
     found: dict[str, list[str]] = {}
-    for label, skill in zip(pipeline.labels(skills), skills, strict=True):
+    for label, skill in zip(labels(skills), skills, strict=True):
         for name in dict.fromkeys((label, skill.working.skill.name)):
             found.setdefault(name, []).append(label)
     return found
 
 
-def request_of(settings: Settings, labels: Mapping[str, Sequence[str]]) -> RunRequest:
+def request_of(settings: Settings, known: Mapping[str, Sequence[str]]) -> RunRequest:
     """What the settings ask of a run of these skills. Bars of other skills are for other runs."""
 
     def of_these(bars: Mapping[str, float]) -> Mapping[str, float]:
-        return {label: bar for name, bar in bars.items() for label in labels.get(name, ())}
+        return {label: bar for name, bar in bars.items() for label in known.get(name, ())}
 
+    interval = settings.gate == "interval"
+    fails_on_error = settings.fail_on_error
     return RunRequest(
         baselines=settings.baseline,
-        repetitions=settings.repeat,
         selection=Selection(settings.tag, settings.case),
         policy=GatePolicy(
+            method=GateMethod(settings.gate),
             min_pass_rate=settings.min_pass_rate,
             skill_min_pass_rate=of_these(settings.skill_rates()),
-            fail_on_error=settings.fail_on_error,
+            fail_on_error=not interval if fails_on_error is None else fails_on_error,
             min_delta=settings.bars(),
             skill_min_delta=of_these(settings.skill_bars()),
+            margin=settings.margin,
+            confidence=settings.confidence,
+            looks=settings.looks(),
+            min_repeats=settings.min_repeats,
+            inconclusive_passes=settings.on_inconclusive == "pass",
+            max_increase=settings.increases(),
+            max_regressed_cases=settings.max_regressed_cases,
         ),
-        ceilings=Ceilings(settings.max_cost, settings.max_tokens, settings.max_time),
         at_once=settings.concurrency,
         seed=settings.seed,
         max_cases=settings.max_cases,
@@ -202,8 +253,8 @@ def _replies(settings: Settings, candidates: Sequence[Candidate]) -> tuple[Reply
     if settings.replies is not None:
         return read_replies(*read_named(Path(settings.replies)))
     replies: list[Reply] = []
-    labels = pipeline.labels([candidate.found for candidate in candidates])
-    for label, candidate in zip(labels, candidates, strict=True):
+    names = labels([candidate.found for candidate in candidates])
+    for label, candidate in zip(names, candidates, strict=True):
         if candidate.found.suite is not None and candidate.found.suite.cases:
             replies += _own_replies(label, candidate)
     return tuple(replies)

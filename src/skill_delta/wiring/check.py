@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from skill_delta.core.changes import SkillChange
 from skill_delta.errors import ExitCode, ServiceError, UserError
@@ -70,10 +70,9 @@ class Evaluated:
 
     @property
     def exit_code(self) -> ExitCode:
-        code = self.report.gate.exit_code
-        # What was measured is not forgiven: a cap or a ceiling that cut a part of it is no outage.
-        forgivable = code is ExitCode.NOT_MEASURED and self.report.measured_nothing
-        return _forgiven(self.settings) if forgivable else code
+        if is_forgiven(self.report, self.settings.on_unmeasured):
+            return ExitCode.PASSED
+        return self.report.gate.exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,16 @@ class Stopped:
         if isinstance(self.error, UserError):
             return ExitCode.USER_ERROR
         return _forgiven(self.settings)
+
+
+def is_forgiven(report: Report, on_unmeasured: Literal["fail", "pass"]) -> bool:
+    """Whether "not measured" is let through.
+
+    What was measured is not forgiven: a cap or a ceiling that cut a part of it is no outage.
+    """
+    code = report.gate.exit_code
+    unmeasured = code is ExitCode.NOT_MEASURED and report.measured_nothing
+    return unmeasured and on_unmeasured == "pass"
 
 
 def _forgiven(settings: Settings | None) -> ExitCode:

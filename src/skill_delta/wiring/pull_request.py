@@ -8,12 +8,12 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue
 
-from skill_delta import pipeline
 from skill_delta.core.changes import ChangeKind, SkillChange, baselines_for
 from skill_delta.core.documents import Document, read_document
-from skill_delta.core.gate import Reason, Verdict
+from skill_delta.core.policy import Reason, Verdict
 from skill_delta.core.report import Report, SkippedSkill
 from skill_delta.core.suite import Suite
+from skill_delta.core.suite_changes import CaseChange, suite_changes
 from skill_delta.errors import UserError, UserErrors
 from skill_delta.formats import read_suite
 from skill_delta.history.base import Ends
@@ -25,7 +25,7 @@ from skill_delta.history.committed_skills import (
 from skill_delta.history.pull_request_baselines import PullRequestBaselines
 from skill_delta.history.repository import Repository
 from skill_delta.history.tree_files import TreeFiles
-from skill_delta.pipeline import FoundSkill, Selection
+from skill_delta.preparation import FoundSkill, Selection, labels
 from skill_delta.settings.commands import COMMANDS
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES, settle
@@ -179,22 +179,47 @@ def _is_evaluated(skill: ChangedSkill, settings: Settings) -> bool:
 def _candidates(
     changes: PullRequestChanges, skills: Sequence[ChangedSkill], settings: Settings
 ) -> tuple[Candidate, ...]:
-    files = changes.head_files
     candidates: list[Candidate] = []
     errors: list[UserError] = []
     for skill in skills:
-        change = skill.change
         try:
-            suite = read_suite(skill.working.skill.name, files, change.folder)
+            candidates.append(_candidate(changes, skill, settings))
         except UserError as error:
             errors += error.each
-            continue
-        baselines = baselines_for(change, settings.baseline, settings.new_skills)
-        found = FoundSkill(skill.working, suite, baselines)
-        candidates.append(Candidate(found, files, change.folder))
     if errors:
         raise UserErrors(tuple(errors))
     return tuple(candidates)
+
+
+def _candidate(changes: PullRequestChanges, skill: ChangedSkill, settings: Settings) -> Candidate:
+    """A changed skill with the cases that judge it, and what was done to them.
+
+    A new skill has no cases at the base, so its own judge it whatever `suite` says.
+    """
+    change, name = skill.change, skill.working.skill.name
+    suite = read_suite(name, changes.head_files, change.folder)
+    case_changes: tuple[CaseChange, ...] = ()
+    if change.base_folder is not None:
+        at_base = _suite_at_base(changes, name, change.base_folder)
+        # A pull request may well be the one that puts broken eval files right.
+        if not isinstance(at_base, UserError):
+            case_changes = suite_changes(at_base, suite)
+            suite = at_base if settings.suite == "base" else suite
+        elif settings.suite == "base":
+            raise at_base
+    baselines = baselines_for(change, settings.baseline, settings.new_skills)
+    found = FoundSkill(skill.working, suite, baselines, case_changes)
+    return Candidate(found, changes.head_files, change.folder)
+
+
+def _suite_at_base(
+    changes: PullRequestChanges, name: str, folder: PurePosixPath
+) -> Suite | UserError | None:
+    """The cases that the base has, or what is wrong with its eval files."""
+    try:
+        return read_suite(name, changes.base_files, folder)
+    except UserError as error:
+        return error
 
 
 def _refusals(
@@ -247,11 +272,9 @@ def _selected(suite: Suite | None, selection: Selection) -> bool:
 def _had_cases(changes: PullRequestChanges, change: SkillChange, selection: Selection) -> bool:
     if change.base_folder is None:
         return False
-    try:
-        suite: Suite | None = read_suite("", changes.base_files, change.base_folder)
-    except UserError:
-        return True  # there were eval files: that they were broken does not excuse removing them
-    return _selected(suite, selection)
+    suite = _suite_at_base(changes, "", change.base_folder)
+    # There were eval files: that they were broken does not excuse removing them.
+    return isinstance(suite, UserError) or _selected(suite, selection)
 
 
 def _skipped_new(found: Sequence[ChangedSkill], settings: Settings) -> Iterator[SkippedSkill]:
@@ -267,11 +290,11 @@ def _history_notes(
     candidates: Sequence[Candidate],
     history: PullRequestBaselines,
 ) -> Iterator[str]:
-    labels = pipeline.labels([candidate.found for candidate in candidates])
-    for label, skill in zip(labels, skills, strict=True):
+    names = labels([candidate.found for candidate in candidates])
+    for label, skill in zip(names, skills, strict=True):
         location = skill.working.location
         if location in history.notes:
             yield f"{label}: {history.notes[location]}"
         if location in history.left_out:
-            names = ", ".join(history.left_out[location])
-            yield f"{label}: not in the baseline's bundle: {names}"
+            left_out = ", ".join(history.left_out[location])
+            yield f"{label}: not in the baseline's bundle: {left_out}"

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from skill_delta import pipeline
 from skill_delta.core.documents import Document, read_document
 from skill_delta.core.report import Report
 from skill_delta.core.skills import WorkingSkill
 from skill_delta.core.suite import Suite
 from skill_delta.core.trials import NO_SKILL
-from skill_delta.errors import ExitCode, UserError, UserErrors
+from skill_delta.errors import ExitCode, ServiceError, UserError, UserErrors
 from skill_delta.formats import read_suite
 from skill_delta.history.layout import find_git
 from skill_delta.history.places import current_folder, resolved
@@ -26,12 +25,13 @@ from skill_delta.history.repository import Repository
 from skill_delta.history.revisions import find_commit
 from skill_delta.history.working_copy import find_skills
 from skill_delta.history.working_files import shown, source_files_for
-from skill_delta.pipeline import FoundSkill
+from skill_delta.preparation import FoundSkill, labels
 from skill_delta.render import RENDERERS
 from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES, settle
 from skill_delta.wiring.assembly import Candidate, evaluate, read_named, redactor_for
+from skill_delta.wiring.check import is_forgiven
 from skill_delta.wiring.terminal import Terminal
 
 
@@ -53,7 +53,13 @@ def run(
         _refuse_unknown_skills(settings.per_skill_min, [c.found for c in candidates])
     with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
         history = GitBaselines(Path(scratch), settings.base)
-        report = evaluate(candidates, settings, history, key, terminal)
+        try:
+            report = evaluate(candidates, settings, history, key, terminal)
+        except ServiceError as gone:
+            if settings.on_unmeasured == "fail":
+                raise
+            terminal.complain(f"not measured: {gone}\n")
+            return ExitCode.PASSED
     report = _completed(report, [candidate.found for candidate in candidates], history, settings)
     redactor = redactor_for(settings.base_url, key)
     # The files first: a terminal that gives out takes nothing with it.
@@ -66,7 +72,10 @@ def run(
     terminal.say(redactor.redact(render_terminal(report, style)))
     for problem in unwritten:
         terminal.complain(f"error: {problem}\n")
-    return ExitCode.USER_ERROR if unwritten and report.gate.passed else report.gate.exit_code
+    code = report.gate.exit_code
+    if is_forgiven(report, settings.on_unmeasured):
+        code = ExitCode.PASSED
+    return ExitCode.USER_ERROR if unwritten and code is ExitCode.PASSED else code
 
 
 def _config(paths: Sequence[Path], named: Path | None) -> Document | None:
@@ -89,7 +98,7 @@ def _root_of(paths: Sequence[Path]) -> Path:
 
 def _refuse_unknown_skills(named: Iterable[str], skills: Sequence[FoundSkill]) -> None:
     """A bar for a skill that this run does not have would be checked by nobody."""
-    known = pipeline.labels(skills)
+    known = labels(skills)
     for name in named:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
@@ -137,7 +146,7 @@ def _completed(
     """Name both ends of the comparison, where there is a repository, and what no bundle holds."""
     notes = tuple(
         f"{label}: not in the baseline's bundle: {', '.join(names)}"
-        for label, skill in zip(pipeline.labels(skills), skills, strict=True)
+        for label, skill in zip(labels(skills), skills, strict=True)
         if (names := history.left_out.get(skill.working.location))
     )
     report = replace(report, notes=(*report.notes, *notes))

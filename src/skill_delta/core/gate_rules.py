@@ -1,0 +1,294 @@
+"""The rules of the gate: each reads the evidence and names what it has against a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from skill_delta.core.judgements import (
+    Evidence,
+    Increase,
+    Judged,
+    Judgement,
+    gated_pairs,
+    regressed_cases,
+)
+from skill_delta.core.paired import PairedDelta
+from skill_delta.core.policy import GateMethod, GatePolicy, Reason, Verdict
+from skill_delta.core.readings import Measure, Scope
+from skill_delta.core.scores import pass_rate
+from skill_delta.core.trials import Errored, NotRun, Scored
+from skill_delta.core.wording import count, percent, points
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """What a rule decides on: the evidence, every gate judged, and what was asked for."""
+
+    evidence: Evidence
+    judged: Judged
+    policy: GatePolicy
+
+
+class GateRule(Protocol):
+    """One rule of the gate."""
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]: ...
+
+
+class SomethingRan:
+    """A gate that verified nothing never passes, unless nothing is what there was to verify."""
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]:
+        if not hearing.evidence.candidate:
+            if hearing.policy.needs_cases:
+                yield Reason(f"no eval case ran: {hearing.evidence.why_empty}")
+        elif not any(isinstance(outcome, Scored) for outcome in hearing.evidence.candidate):
+            yield Reason("no trial of the candidate could be measured", Verdict.NOT_MEASURED)
+
+
+class PassRate:
+    """The candidate's pass rate is at or above the bar, over all skills and for each with its own.
+
+    Read from the candidate alone: a strong baseline means that the skill was unnecessary, not that
+    the check should be red. Lost trials are in no rate; `LostTrials` speaks for them.
+    """
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]:
+        rate, bar = pass_rate(hearing.evidence.candidate), hearing.policy.min_pass_rate
+        if bar is not None and rate is not None and rate < bar:
+            yield Reason(f"pass rate {percent(rate)} is below the required {percent(bar)}")
+        for skill, own_bar in hearing.policy.skill_min_pass_rate.items():
+            yield from self._of_skill(skill, own_bar, hearing.evidence)
+
+    def _of_skill(self, skill: str, bar: float, evidence: Evidence) -> Iterator[Reason]:
+        own = [outcome for outcome in evidence.candidate if outcome.trial.skill == skill]
+        rate = pass_rate(own)
+        if not own:
+            yield Reason(f"skill '{skill}' must pass {percent(bar)}, but none of its cases ran")
+        elif rate is None:
+            yield Reason(
+                f"skill '{skill}' must pass {percent(bar)}, but none of its trials was measured",
+                Verdict.NOT_MEASURED,
+            )
+        elif rate < bar:
+            yield Reason(
+                f"skill '{skill}': pass rate {percent(rate)} is below its required {percent(bar)}"
+            )
+
+
+class LostTrials:
+    """A candidate trial that errored fails the gate, unless that is turned off.
+
+    Where every one of them was lost, `SomethingRan` speaks: a dead provider is not a failure.
+    """
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]:
+        lost = sum(isinstance(outcome, Errored) for outcome in hearing.evidence.candidate)
+        some = any(isinstance(outcome, Scored) for outcome in hearing.evidence.candidate)
+        if hearing.policy.fail_on_error and lost and some:
+            yield Reason(f"{count(lost, 'trial')} of the candidate errored")
+
+
+class Objections:
+    """What stood in the way before the first trial, such as a cap that left cases out."""
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]:
+        yield from hearing.evidence.objections
+
+
+class WholePlan:
+    """A run that was cut short measured less than it was asked to, so it is never a pass."""
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]:
+        cut: dict[str, int] = {}
+        for outcome in hearing.evidence.outcomes:
+            if isinstance(outcome, NotRun):
+                cut[outcome.reason] = cut.get(outcome.reason, 0) + 1
+        for why, trials in cut.items():
+            verb = "was" if trials == 1 else "were"
+            yield Reason(f"{count(trials, 'trial')} {verb} not run: {why}", Verdict.NOT_MEASURED)
+
+
+class RequiredDelta:
+    """The candidate is at least so much better than the baseline, as the policy's method sees it.
+
+    Reasons in this order: no baseline trial ran; no case was comparable; one gate has no
+    comparable case, or its delta does not pass; a skill's baseline could not be resolved. The
+    first three exclude each other, the fourth is always added: a repository must not pass by
+    deleting its history.
+    """
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]:
+        found = {judgement.scope: judgement for judgement in hearing.judged.judgements}
+        gates = [scope for scope, _ in gated_pairs(hearing.evidence, hearing.policy)]
+        for delta in hearing.evidence.deltas:
+            phrase = _Phrase(hearing.evidence, delta, hearing.policy)
+            own = [scope for scope in gates if scope.baseline == delta.baseline]
+            yield from self._of_delta(delta, own, found, phrase)
+            yield from phrase.missing_skills()
+            yield from phrase.unresolved()
+
+    def _of_delta(
+        self,
+        delta: PairedDelta,
+        gates: Sequence[Scope],
+        found: Mapping[Scope, Judgement],
+        phrase: _Phrase,
+    ) -> Iterator[Reason]:
+        if not (delta.ran and delta.overall.comparable_cases):
+            yield from phrase.nothing_compared()
+            gates = [scope for scope in gates if phrase.has_own_words(scope)]
+        for scope in gates:
+            judgement = found.get(scope)
+            if judgement is None:
+                yield from phrase.not_comparable(scope)
+            elif judgement.verdict is not Verdict.PASS:
+                yield Reason(phrase.of(judgement), judgement.verdict, scope)
+
+
+class _Phrase:
+    """The words for one baseline's gates."""
+
+    def __init__(self, evidence: Evidence, delta: PairedDelta, policy: GatePolicy) -> None:
+        self._delta = delta
+        self._policy = policy
+        self._gaps = evidence.unresolved.get(delta.baseline, {})
+        self._where = f" against '{delta.baseline}'" if len(evidence.deltas) > 1 else ""
+        self._skills = len({skill for skill, _ in delta.pairs_by_skill})
+
+    def has_own_words(self, scope: Scope) -> bool:
+        """Whether a gate is more than the one over everything, of which nothing was compared."""
+        point = self._policy.method is GateMethod.POINT
+        return point and bool(scope.skill) and scope.skill not in self._gaps
+
+    def nothing_compared(self) -> Iterator[Reason]:
+        bar = self._policy.min_delta.get(self._delta.baseline)
+        if bar is not None:
+            what = "no case was comparable" if self._delta.ran else "no baseline arm ran"
+            text = f"{what}{self._where}, so the required delta of {points(bar)} was not measured"
+            yield Reason(text, self._policy.unmeasured_delta)
+
+    def not_comparable(self, scope: Scope) -> Iterator[Reason]:
+        if scope.skill in self._gaps:
+            return
+        about = f" of skill '{scope.skill}'{self._where}" if scope.skill else self._where
+        text = f"no case{about} under runner '{scope.runner}' had a comparable baseline"
+        yield Reason(text, self._policy.unmeasured_delta)
+
+    def missing_skills(self) -> Iterator[Reason]:
+        for skill, bar in self._policy.skill_min_delta.items():
+            if skill not in self._delta.skills:
+                text = (
+                    f"skill '{skill}' must reach a delta of {points(bar)}, "
+                    "but none of its cases ran"
+                )
+                yield Reason(text, self._policy.unmeasured_delta)
+
+    def unresolved(self) -> Iterator[Reason]:
+        for skill, gap in self._gaps.items():
+            if self._policy.bar(self._delta.baseline, skill) is not None:
+                where = self._where
+                yield Reason(f"skill '{skill}' has no resolvable baseline{where}: {gap.message}")
+
+    def of(self, judgement: Judgement) -> str:
+        """Why one gate does not pass."""
+        scope = judgement.scope
+        bar = self._policy.bar(scope.baseline, scope.skill) or 0.0
+        under = f" under runner '{scope.runner}'" if len(self._delta.runners) > 1 else ""
+        if self._policy.method is GateMethod.POINT:
+            about = f" of skill '{scope.skill}'{self._where}" if scope.skill else self._where
+            delta = points(judgement.reading.difference.pass_rate or 0.0)
+            return f"pass-rate delta {delta}{about}{under} is below the required {points(bar)}"
+        about = f" of skill '{scope.skill}'" if self._skills > 1 else ""
+        return f"{measured_delta(judgement)}{about}{self._where}{under} {why(judgement, bar)}"
+
+
+def measured_delta(judgement: Judgement) -> str:
+    """`pass-rate delta -26.7% [-49%, +0%]`."""
+    found = judgement.reading.interval
+    low, high = (f"{round(bound, 2) + 0.0:+.0%}" for bound in (found.low, found.high))
+    return f"pass-rate delta {points(round(found.delta, 3))} [{low}, {high}]"
+
+
+def why(judgement: Judgement, bar: float) -> str:
+    """What keeps one gate's interval from a pass."""
+    rule, ruling = judgement.reading.rule, judgement.ruling
+    tolerated = points(bar - rule.margin)
+    match ruling.note:
+        case "single-shot":
+            return "rests on single runs, and one run is no evidence either way"
+        case "lost trials could change it":
+            return "would decide, but what was lost of it could turn the verdict"
+        case "one of several gates":
+            return "would fail alone, but is one of several gates, of which one may by chance"
+        case _ if ruling.verdict == "fail":
+            return f"lies below the required {points(bar)}"
+        case _ if judgement.shows_no_regression:
+            return f"shows no regression, but does not rule out one below {tolerated}"
+        case _:
+            ends = f"neither {points(bar)} nor a drop below {tolerated}"
+            return f"is within the noise: {ends} is ruled out"
+
+
+class MaxIncrease:
+    """The candidate uses no more tokens, money or time than allowed: fails only beyond doubt."""
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]:
+        for found in hearing.judged.increases:
+            scope = found.scope
+            about = f"{found.measure.value} of skill '{scope.skill}' against '{scope.baseline}'"
+            if found.ratio is None:
+                yield Reason(
+                    f"{about}: no interval, so the allowed {points(found.bar - 1)} was not "
+                    f"measured ({_no_ratio(found)})",
+                    Verdict.INCONCLUSIVE,
+                )
+            elif found.exceeds:
+                low, high = (f"{round(bound - 1, 2) + 0.0:+.0%}" for bound in _bounds(found))
+                yield Reason(
+                    f"{about}: {points(round(found.ratio.ratio - 1, 3))} [{low}, {high}] "
+                    f"is more than the allowed {points(found.bar - 1)}"
+                )
+
+
+def _bounds(found: Increase) -> tuple[float, float]:
+    return (found.ratio.low, found.ratio.high) if found.ratio else (0.0, 0.0)
+
+
+def _no_ratio(found: Increase) -> str:
+    if found.measure is Measure.COST:
+        return "a price is unknown or zero, or there are too few repetitions"
+    return "too few repetitions, or an amount of zero"
+
+
+class MaxRegressedCases:
+    """No more cases than allowed got worse, per baseline and runner."""
+
+    def decide(self, hearing: Hearing) -> Iterator[Reason]:
+        allowed = hearing.policy.max_regressed_cases
+        if allowed is None:
+            return
+        for delta in hearing.evidence.deltas:
+            for runner, pairs in delta.pairs_by_runner.items():
+                regressed = len(regressed_cases(pairs, hearing.policy))
+                if regressed > allowed:
+                    under = f" under runner '{runner}'" if len(delta.runners) > 1 else ""
+                    yield Reason(
+                        f"{count(regressed, 'case')} got worse against '{delta.baseline}'{under}, "
+                        f"and max-regressed-cases is {allowed}"
+                    )
+
+
+RULES: Sequence[GateRule] = (
+    SomethingRan(),
+    PassRate(),
+    LostTrials(),
+    Objections(),
+    WholePlan(),
+    RequiredDelta(),
+    MaxIncrease(),
+    MaxRegressedCases(),
+)
+"""Every rule, in the order in which reasons are listed."""

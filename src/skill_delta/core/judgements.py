@@ -1,0 +1,275 @@
+"""Every gate of a run, judged: which comparisons are gated, and what each of them shows.
+
+Under `gate: point` one gate is a runner and a baseline over all skills, plus each skill that has a
+bar of its own. Under `gate: interval` it is a skill, a runner and a baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from skill_delta.core.inference import DecisionRule, Ruling, fails_that_stand, holm, p_exact
+from skill_delta.core.intervals import RatioInterval
+from skill_delta.core.looks import is_settled
+from skill_delta.core.paired import CasePair, PairedDelta
+from skill_delta.core.policy import GateMethod, GatePolicy, Reason, Verdict
+from skill_delta.core.readings import Measure, Reading, Scope, below, measurement_of, read
+from skill_delta.core.skills import Unresolved
+from skill_delta.core.trials import NotRun, Outcome, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the gate reads.
+
+    `why_empty` says why no case ran at all, where none did. `unresolved` holds, per baseline and
+    skill, why there is no such version. `objections` were known before the first trial.
+    `looks_used` counts the looks of a skill's comparison where there was more than one.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    deltas: tuple[PairedDelta, ...]
+    unresolved: Mapping[str, Mapping[str, Unresolved]] = field(default_factory=dict)
+    why_empty: str = "no SKILL.md was found"
+    objections: tuple[Reason, ...] = ()
+    looks_used: Mapping[Scope, int] = field(default_factory=dict)
+
+    @property
+    def candidate(self) -> tuple[Outcome, ...]:
+        return tuple(o for o in self.outcomes if o.trial.arm.role is Role.CANDIDATE)
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether less was run than was asked for."""
+        not_run = any(isinstance(outcome, NotRun) for outcome in self.outcomes)
+        return not_run or any(o.verdict is Verdict.NOT_MEASURED for o in self.objections)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One gate's answer.
+
+    `ruling` is what the interval method says, with all that speaks against it; under `gate:
+    point` it stands beside the verdict. `literally` is what the bare difference alone would say.
+    """
+
+    scope: Scope
+    reading: Reading
+    ruling: Ruling
+    method: GateMethod
+    literally: Verdict
+
+    @property
+    def verdict(self) -> Verdict:
+        """What counts."""
+        by_interval = self.method is GateMethod.INTERVAL
+        return Verdict(self.ruling.verdict) if by_interval else self.literally
+
+    @property
+    def is_within_noise(self) -> bool:
+        """Whether the interval allows for another verdict than the one that was given."""
+        return self.ruling.verdict != self.verdict.value
+
+    @property
+    def shows_no_regression(self) -> bool:
+        """Inconclusive, though the delta is at or above the bar."""
+        at_the_bar = self.reading.interval.delta >= self.reading.rule.min_delta - 1e-12
+        return self.verdict is Verdict.INCONCLUSIVE and at_the_bar
+
+
+@dataclass(frozen=True, slots=True)
+class Increase:
+    """What one comparison used, held against a bar.
+
+    `bar` is the ratio allowed (1.2 = a fifth more). `ratio` is None where there is no interval:
+    too few repetitions, or an amount that is unknown. `exceeds` only where all of it lies above.
+    """
+
+    scope: Scope
+    measure: Measure
+    bar: float
+    ratio: RatioInterval | None
+    exceeds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Every gate of the run."""
+
+    judgements: tuple[Judgement, ...] = ()
+    increases: tuple[Increase, ...] = ()
+
+    def undecided(self, policy: GatePolicy) -> frozenset[Scope]:
+        """The gates for which another look is to be taken, as far as looks are planned."""
+        return frozenset(
+            judgement.scope
+            for judgement in self.judgements
+            if policy.method is GateMethod.INTERVAL
+            and not is_settled(judgement.ruling, judgement.reading.rule, policy.looks.adaptive)
+        )
+
+
+def judge(evidence: Evidence, policy: GatePolicy) -> Judged:
+    """Judge every gate that has something comparable.
+
+    Several gates under one status: any of them would fail by chance sooner than one, so a `fail`
+    has to survive Holm's correction over all of them.
+    """
+    readings = dict(_gated(evidence, policy))
+    increases = tuple(_increases(evidence, policy))
+    alone = {scope: _ruling(reading, policy) for scope, reading in readings.items()}
+    chances = [reading.p_regression for reading in readings.values()]
+    chances += [chance for _, chance in increases]
+    stands = fails_that_stand(chances, _any_rule(policy)) if chances else ()
+    judgements = tuple(
+        _judgement(scope, readings[scope], ruling, stand, policy)
+        for (scope, ruling), stand in zip(alone.items(), stands, strict=False)
+    )
+    exceeding = stands[len(readings) :]
+    return Judged(
+        judgements,
+        tuple(
+            replace(found, exceeds=found.exceeds and stand)
+            for (found, _), stand in zip(increases, exceeding, strict=True)
+        ),
+    )
+
+
+def _any_rule(policy: GatePolicy) -> DecisionRule:
+    return policy.rule(Scope("", ""))
+
+
+def _judgement(
+    scope: Scope, reading: Reading, ruling: Ruling, stands: bool, policy: GatePolicy
+) -> Judgement:
+    if ruling.verdict == "fail" and not stands:
+        ruling = Ruling("inconclusive", ruling.interval, "one of several gates")
+    bar = policy.bar(scope.baseline, scope.skill) or 0.0
+    is_below = below(reading.difference.pass_rate or 0.0, bar)
+    literally = Verdict.FAIL if is_below else Verdict.PASS
+    return Judgement(scope, reading, ruling, policy.method, literally)
+
+
+def _ruling(reading: Reading, policy: GatePolicy) -> Ruling:
+    ruling = reading.ruling
+    if reading.repetitions >= policy.min_repeats or ruling.note == "lost trials could change it":
+        return ruling
+    return Ruling("inconclusive", ruling.interval, "single-shot")
+
+
+def _gated(evidence: Evidence, policy: GatePolicy) -> Iterator[tuple[Scope, Reading]]:
+    for scope, pairs in gated_pairs(evidence, policy):
+        reading = read(pairs, policy.rule(scope), evidence.looks_used.get(scope, 1))
+        if reading is not None:
+            yield scope, reading
+
+
+def gated_pairs(
+    evidence: Evidence, policy: GatePolicy
+) -> Iterator[tuple[Scope, Sequence[CasePair]]]:
+    """Every gate on a delta, with its pairs, comparable or not."""
+    for delta in evidence.deltas:
+        name = delta.baseline
+        if policy.method is GateMethod.POINT and name in policy.min_delta:
+            for runner, pairs in delta.pairs_by_runner.items():
+                yield Scope(name, runner), pairs
+        for (skill, runner), pairs in delta.pairs_by_skill.items():
+            own = policy.method is GateMethod.INTERVAL or skill in policy.skill_min_delta
+            if own and policy.bar(name, skill) is not None:
+                yield Scope(name, runner, skill), pairs
+
+
+def _increases(evidence: Evidence, policy: GatePolicy) -> Iterator[tuple[Increase, float]]:
+    if not policy.max_increase:
+        return
+    for delta in evidence.deltas:
+        for (skill, runner), pairs in delta.pairs_by_skill.items():
+            scope = Scope(delta.baseline, runner, skill)
+            reading = read(pairs, policy.rule(scope))
+            for measure, more in policy.max_increase.items():
+                yield _increase(scope, reading, measure, 1 + more)
+
+
+def _increase(
+    scope: Scope, reading: Reading | None, measure: Measure, bar: float
+) -> tuple[Increase, float]:
+    """The bar held against the ratio, and the chance of that in a single look."""
+    ratio = reading.ratio(measure) if reading else None
+    chance = reading.p_increase(measure, bar) if reading else None
+    if ratio is None or chance is None:
+        return Increase(scope, measure, bar, None), 0.5
+    return Increase(scope, measure, bar, ratio, exceeds=ratio.low > bar), chance
+
+
+def all_readings(
+    evidence: Evidence,
+    policy: GatePolicy,
+    untouched: Mapping[str, frozenset[str]],
+) -> Mapping[Scope, Reading]:
+    """Every comparison that a report shows, gated or not.
+
+    `untouched` names, for each skill whose cases the pull request changed, those that it left as
+    they were: they are read a second time by themselves.
+    """
+    found = {}
+    for scope, pairs in _shown(evidence, untouched):
+        looks = evidence.looks_used.get(replace(scope, untouched=False), 1)
+        reading = read(pairs, policy.rule(scope), looks)
+        if reading is not None:
+            found[scope] = reading
+    return found
+
+
+def _shown(
+    evidence: Evidence, untouched: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[Scope, Sequence[CasePair]]]:
+    for delta in evidence.deltas:
+        for runner, pairs in delta.pairs_by_runner.items():
+            scope = Scope(delta.baseline, runner)
+            yield scope, pairs
+            if untouched:
+                yield replace(scope, untouched=True), _left_alone(pairs, untouched)
+        for (skill, runner), pairs in delta.pairs_by_skill.items():
+            scope = Scope(delta.baseline, runner, skill)
+            yield scope, pairs
+            if skill in untouched:
+                yield replace(scope, untouched=True), _left_alone(pairs, untouched)
+
+
+def _left_alone(
+    pairs: Sequence[CasePair], untouched: Mapping[str, frozenset[str]]
+) -> Sequence[CasePair]:
+    return [
+        pair
+        for pair in pairs
+        if pair.key.skill not in untouched or pair.key.case in untouched[pair.key.skill]
+    ]
+
+
+def regressed_cases(pairs: Sequence[CasePair], policy: GatePolicy) -> tuple[CasePair, ...]:
+    """The comparable cases that got worse.
+
+    To the literal gate those whose pass rate fell; by the interval method those whose fall is
+    more than noise: each case's exact permutation test, Holm's correction over all of them.
+    """
+    fell = [pair for pair in pairs if pair.comparable and _change(pair) < 0]
+    if policy.method is GateMethod.POINT:
+        return tuple(fell)
+    comparable = sum(pair.comparable for pair in pairs)
+    rule = _any_rule(policy)
+    chances = [_chance_of_fall(pair) * rule.looks for pair in fell]
+    # A case that did not fall has no small chance: it only counts as one more hypothesis.
+    stand = holm([*chances, *[1.0] * (comparable - len(fell))], rule.error_rate)
+    return tuple(pair for pair, stands in zip(fell, stand, strict=False) if stands)
+
+
+def _chance_of_fall(pair: CasePair) -> float:
+    exact = p_exact(measurement_of([pair]))
+    return 1.0 if exact is None else exact
+
+
+def _change(pair: CasePair) -> float:
+    """Candidate rate minus baseline rate of a comparable pair."""
+    before = pair.baseline.pass_rate if pair.baseline else None
+    return (pair.candidate.pass_rate or 0.0) - (before or 0.0)

@@ -1,0 +1,199 @@
+"""What the comparison of one skill under one runner says, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from skill_delta.core.inference import (
+    DecisionRule,
+    Ruling,
+    p_exact,
+    p_increase,
+    p_regression,
+    rule_despite_losses,
+)
+from skill_delta.core.intervals import (
+    Band,
+    CaseAmounts,
+    CaseScores,
+    Interval,
+    Measurement,
+    RatioInterval,
+    Summary,
+    critical_value,
+    population_band,
+    ratio_interval,
+    summarise,
+)
+from skill_delta.core.paired import CasePair, Difference, difference
+from skill_delta.core.power import Settlement, detectable_drop, settlement
+from skill_delta.core.scores import measured
+from skill_delta.core.trials import NotRun, Outcome, Scored, Skipped, Status
+
+
+class Measure(StrEnum):
+    """What a run uses, of which less is better."""
+
+    TOKENS = "tokens"
+    COST = "cost"
+    LATENCY = "latency"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which comparison: a baseline under a runner, over one skill or (blank) over all of them.
+
+    With `untouched`, over those of its cases that the pull request left as they were.
+    """
+
+    baseline: str
+    runner: str
+    skill: str = ""
+    untouched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One comparison with at least one comparable case, held against a rule.
+
+    `looks_used` of the rule's planned looks were taken (1 or more; the most of any skill's).
+    """
+
+    pairs: tuple[CasePair, ...]
+    measurement: Measurement
+    summary: Summary
+    rule: DecisionRule
+    ruling: Ruling
+    looks_used: int = 1
+
+    @property
+    def interval(self) -> Interval:
+        """The delta over case means with its interval, in [-1, 1]."""
+        return self.ruling.interval
+
+    @property
+    def difference(self) -> Difference:
+        """The same cases pooled, with what they used."""
+        return difference(self.pairs)
+
+    @property
+    def repetitions(self) -> int:
+        """How often the best measured case was run in both arms, 1 or more."""
+        cases = self.measurement.comparable
+        return max(min(len(case.candidate), len(case.baseline)) for case in cases)
+
+    @property
+    def p_regression(self) -> float:
+        """How surprising the data are if the true delta is at the bar, in (0, 0.5]."""
+        return p_regression(self.summary, self.rule.min_delta)
+
+    @property
+    def p_exact(self) -> float | None:
+        """The exact chance of a delta this low if the arms were the same, in (0, 1]."""
+        return p_exact(self.measurement)
+
+    @property
+    def detectable_drop(self) -> float | None:
+        """The smallest drop that this suite finds four times out of five, in (0, 1]."""
+        return detectable_drop(self.summary, self.rule)
+
+    @property
+    def settlement(self) -> Settlement:
+        """What would settle an inconclusive verdict."""
+        return settlement(self.measurement, self.rule)
+
+    @property
+    def band(self) -> Band:
+        """Where the delta would lie over other cases like these. Never gated on."""
+        return population_band(self.measurement, self.rule.confidence)
+
+    def ratio(self, measure: Measure) -> RatioInterval | None:
+        """Candidate over baseline. None with too few repetitions, or an unknown or zero amount."""
+        amounts = self._amounts(measure)
+        z = critical_value(self.rule.confidence, self.rule.looks)
+        return None if amounts is None else ratio_interval(amounts, z)
+
+    def p_increase(self, measure: Measure, bar: float) -> float | None:
+        """How surprising the ratio is if the truth is at `bar`, in (0, 0.5]; None as `ratio`."""
+        amounts = self._amounts(measure)
+        return None if amounts is None else p_increase(amounts, bar)
+
+    def _amounts(self, measure: Measure) -> tuple[CaseAmounts, ...] | None:
+        """Per comparable case; None where an amount is unknown."""
+        cases = []
+        for pair in self.pairs:
+            if pair.comparable:
+                ours = _amounts_of(pair.candidate_outcomes, measure)
+                theirs = _amounts_of(pair.baseline_outcomes, measure)
+                if ours is None or theirs is None:
+                    return None
+                cases.append(CaseAmounts(ours, theirs))
+        return tuple(cases)
+
+
+def below(delta: float, bar: float) -> bool:
+    """The literal comparison. Rates are sums of fractions: unrounded, 0.3 - 0.2 < 0.1."""
+    return round(delta, 12) < bar
+
+
+def read(pairs: Sequence[CasePair], rule: DecisionRule, looks_used: int = 1) -> Reading | None:
+    """Hold the pairs against the rule; None where not one of them is comparable."""
+    measurement = measurement_of(pairs)
+    if not measurement.comparable:
+        return None
+    return Reading(
+        tuple(pairs),
+        measurement,
+        summarise(measurement),
+        rule,
+        rule_despite_losses(measurement, rule),
+        looks_used,
+    )
+
+
+def measurement_of(pairs: Sequence[CasePair]) -> Measurement:
+    """The scores of the cases that both arms were meant to measure: 1 passed, 0 failed.
+
+    A case that was left out on purpose, or has no such baseline, is none of them. A trial that
+    was started and gave no answer to grade is lost.
+    """
+    return Measurement(
+        tuple(
+            CaseScores(
+                _scores(pair.candidate_outcomes),
+                _scores(pair.baseline_outcomes),
+                _lost(pair.candidate_outcomes),
+                _lost(pair.baseline_outcomes),
+            )
+            for pair in pairs
+            if _was_meant(pair)
+        )
+    )
+
+
+def _was_meant(pair: CasePair) -> bool:
+    return any(not isinstance(outcome, Skipped) for outcome in pair.baseline_outcomes)
+
+
+def _scores(outcomes: Sequence[Outcome]) -> tuple[float, ...]:
+    return tuple(float(outcome.status is Status.PASS) for outcome in measured(outcomes))
+
+
+def _lost(outcomes: Sequence[Outcome]) -> int:
+    started = sum(not isinstance(outcome, Skipped | NotRun) for outcome in outcomes)
+    return started - len(measured(outcomes))
+
+
+_AMOUNT: Mapping[Measure, Callable[[Scored], float | None]] = {
+    Measure.TOKENS: lambda outcome: outcome.transcript.usage.tokens,
+    Measure.COST: lambda outcome: outcome.transcript.cost_usd,
+    Measure.LATENCY: lambda outcome: outcome.transcript.latency_ms,
+}
+
+
+def _amounts_of(outcomes: Sequence[Outcome], measure: Measure) -> tuple[float, ...] | None:
+    amounts = [_AMOUNT[measure](outcome) for outcome in measured(outcomes)]
+    known = tuple(amount for amount in amounts if amount is not None)
+    return known if len(known) == len(amounts) else None

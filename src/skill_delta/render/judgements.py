@@ -1,0 +1,188 @@
+"""Each gate's answer in words: the delta and how sure it is, and what would make it surer.
+
+They hold names of others as they are: whoever prints them escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skill_delta.core.inference import Note
+from skill_delta.core.judgements import Judgement
+from skill_delta.core.policy import GateMethod, Verdict
+from skill_delta.core.readings import Measure, Reading, Scope
+from skill_delta.core.report import Report
+from skill_delta.core.trials import NO_SKILL
+from skill_delta.render.figures import counted, points, rate
+
+_BAR_CELLS = 21
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One gate in words: the delta in a line, and the lines that say what to make of it."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def spoken(judgement: Judgement, report: Report) -> Spoken:
+    """What a reader should know of one gate."""
+    reading = judgement.reading
+    answer = f"{interval_bar(reading)} {_answer(judgement)}"
+    title = f"{_subject(judgement.scope, report)}{measured(reading)}"
+    return Spoken(title, (answer, *_lines(judgement, report)))
+
+
+def measured(reading: Reading) -> str:
+    """`pass rate 80% → 53%, Δ −27 points [−49, 0] (90%)`."""
+    found, interval = reading.difference, reading.interval
+    before, after = rate(found.pass_rate_baseline or 0.0), rate(found.pass_rate_candidate or 0.0)
+    return f"pass rate {before} → {after}, Δ {points(interval.delta)} points {bounds(reading)}"
+
+
+def bounds(reading: Reading) -> str:
+    """`[−49, 0] (90%)`."""
+    interval = reading.interval
+    confidence = f"{reading.rule.confidence:.1%}".replace(".0%", "%")
+    return f"[{points(interval.low)}, {points(interval.high)}] ({confidence})"
+
+
+def interval_bar(reading: Reading) -> str:
+    """The interval from -100 to +100 points, zero in the middle: `·····━━━●━━━━│··········`."""
+    interval = reading.interval
+    low, high, delta = map(_cell, (interval.low, interval.high, interval.delta))
+    cells = ["━" if low <= cell <= high else "·" for cell in range(_BAR_CELLS)]
+    cells[_cell(0.0)] = "│" if not low <= _cell(0.0) <= high else "┿"
+    cells[delta] = "●"
+    return "".join(cells)
+
+
+def _cell(delta: float) -> int:
+    return round((delta + 1) / 2 * (_BAR_CELLS - 1))
+
+
+def literal_remark(judgement: Judgement) -> str:
+    """What the literal gate would have said."""
+    says = "failed" if judgement.literally is Verdict.FAIL else "passed"
+    same = judgement.verdict is judgement.literally
+    ending = f"says the same: {says}" if same else f"would have {says} this"
+    return f"The literal gate, which looks at the bare difference alone, {ending}"
+
+
+def _subject(scope: Scope, report: Report) -> str:
+    """`order-support against base under openai: `, as much of it as is needed."""
+    parts = []
+    if scope.skill and len(report.subjects) > 1:
+        parts.append(scope.skill)
+    if len(report.deltas) > 1:
+        parts.append(
+            "against no skill" if scope.baseline == NO_SKILL else f"against {scope.baseline}"
+        )
+    if len(report.environment.runners) > 1:
+        parts.append(f"under {scope.runner}")
+    return f"{' '.join(parts)}: " if parts else ""
+
+
+def _answer(judgement: Judgement) -> str:
+    rule = judgement.reading.rule
+    bar, tolerated = points(rule.min_delta), points(rule.min_delta - rule.margin)
+    if judgement.is_within_noise:
+        # Of the literal gate alone: by the interval there is no such verdict.
+        return "Within the noise: the interval allows for the other verdict as well"
+    match judgement.verdict:
+        case Verdict.FAIL:
+            return f"A regression: the whole interval lies below {bar}"
+        case Verdict.PASS:
+            return _pass(judgement.ruling.note, bar, tolerated)
+        case _:
+            return _doubt(judgement, bar, tolerated)
+
+
+def _pass(note: Note, bar: str, tolerated: str) -> str:
+    match note:
+        case "improved":
+            return f"An improvement: the whole interval lies above {bar}"
+        case "regression within margin":
+            return f"A regression within the margin: below {bar}, and not below {tolerated}"
+        case _:
+            return f"No regression: a drop below {tolerated} is ruled out"
+
+
+def _doubt(judgement: Judgement, bar: str, tolerated: str) -> str:
+    match judgement.ruling.note:
+        case "single-shot":
+            return "Single runs: one run of a case is no evidence either way"
+        case "lost trials could change it":
+            return "Trials were lost, and their answers could turn the verdict"
+        case "one of several gates":
+            return "A fail by itself, but of several gates one may fail by chance"
+        case _ if judgement.shows_no_regression:
+            return f"No regression shown, but a drop below {tolerated} is not ruled out"
+        case _:
+            return f"Within the noise: neither {bar} nor a drop below {tolerated} is ruled out"
+
+
+def _lines(judgement: Judgement, report: Report) -> Iterator[str]:
+    reading = judgement.reading
+    if abs((reading.difference.pass_rate or 0.0) - reading.interval.delta) > 1e-9:
+        pooled = points(reading.difference.pass_rate or 0.0)
+        yield f"Δ is over case means; over all runs alike it is {pooled} points"
+    if judgement.verdict is not Verdict.FAIL:
+        yield _largest_drop(reading)
+    if judgement.verdict is Verdict.INCONCLUSIVE:
+        yield settling(reading)
+    yield detectable(reading)
+    untouched = report.readings.get(
+        Scope(
+            judgement.scope.baseline, judgement.scope.runner, judgement.scope.skill, untouched=True
+        )
+    )
+    if untouched is not None:
+        cases = counted(len(untouched.measurement.comparable), "case")
+        yield f"Over the {cases} that the pull request left as they were: {measured(untouched)}"
+    if judgement.method is GateMethod.INTERVAL:
+        yield literal_remark(judgement)
+    if reading.rule.looks > 1:
+        saved = (
+            f", which saved {counted(report.trials_saved, 'trial')}" if report.trials_saved else ""
+        )
+        yield f"{reading.looks_used} of {reading.rule.looks} planned looks{saved}"
+
+
+def _largest_drop(reading: Reading) -> str:
+    drop = reading.interval.largest_drop
+    if drop <= 0:
+        return "No drop at all is compatible with these runs"
+    return f"The largest drop compatible with these runs: {points(drop, signed=False)} points"
+
+
+def detectable(reading: Reading) -> str:
+    """The smallest drop that this suite can find."""
+    drop = reading.detectable_drop
+    if drop is None:
+        return "This suite is too small to find any drop four times out of five"
+    return f"This suite finds a drop of {points(drop, signed=False)} points four times out of five"
+
+
+def settling(reading: Reading) -> str:
+    """What would settle an inconclusive verdict."""
+    needed = reading.settlement
+    cases = len(reading.measurement.comparable)
+    ways = []
+    if needed.repetitions is not None:
+        ways.append(f"{counted(needed.repetitions, 'repetition')} of each case")
+    if needed.cases is not None:
+        ways.append(f"{needed.cases - cases} more cases like these {cases}")
+    if not ways:
+        return "No suite of a thousand cases like these would settle it: set a margin"
+    return f"What would settle it, at rates like these: {', or '.join(ways)}"
+
+
+def ratio_lines(reading: Reading) -> Iterator[str]:
+    """`tokens ×1.10 [0.99, 1.21]`: what the arms used, where there is an interval."""
+    for measure in Measure:
+        found = reading.ratio(measure)
+        if found is not None:
+            yield f"{measure.value} ×{found.ratio:.2f} [{found.low:.2f}, {found.high:.2f}]"

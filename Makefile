@@ -38,6 +38,10 @@ container: ## The image, built and run as GitHub would, on podman and a stand-in
 bench: $(VENV)/.dev ## Speed, next to a reference measured in the same run
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m bench
 
+.PHONY: false-alarms
+false-alarms: $(VENV)/.dev ## How often the gates are wrong: the tables of docs/statistics.md
+	$(BIN)/python scripts/false_alarms.py
+
 lock: $(VENV)/.dev ## Renew the locked dependencies
 	$(LOCK) --output-file requirements/runtime.txt pyproject.toml
 	$(LOCK) --extra build --constraint requirements/runtime.txt \

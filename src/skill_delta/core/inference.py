@@ -83,6 +83,11 @@ class Ruling:
     note: Note = ""
 
 
+def is_below(delta: float, bar: float) -> bool:
+    """The literal comparison. Rates are sums of fractions: unrounded, 0.3 - 0.2 < 0.1."""
+    return round(delta, 12) < bar
+
+
 def rule_on(summary: Summary, rule: DecisionRule) -> Ruling:
     """Fail only on evidence of harm, pass only on evidence of no harm beyond the margin.
 

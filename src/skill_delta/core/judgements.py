@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from skill_delta.core.inference import DecisionRule, Ruling, fails_that_stand, holm, p_exact
+from skill_delta.core.inference import (
+    DecisionRule,
+    Ruling,
+    fails_that_stand,
+    holm,
+    is_below,
+    p_exact,
+)
 from skill_delta.core.intervals import RatioInterval
 from skill_delta.core.looks import is_settled
 from skill_delta.core.paired import CasePair, PairedDelta
 from skill_delta.core.policy import GateMethod, GatePolicy, Reason, Verdict
-from skill_delta.core.readings import Measure, Reading, Scope, below, measurement_of, read
+from skill_delta.core.readings import Measure, Reading, Scope, measurement_of, read
 from skill_delta.core.skills import Unresolved
 from skill_delta.core.trials import NotRun, Outcome, Role
 
@@ -146,8 +153,8 @@ def _judgement(
     if ruling.verdict == "fail" and not stands:
         ruling = Ruling("inconclusive", ruling.interval, "one of several gates")
     bar = policy.bar(scope.baseline, scope.skill) or 0.0
-    is_below = below(reading.difference.pass_rate or 0.0, bar)
-    literally = Verdict.FAIL if is_below else Verdict.PASS
+    missed = is_below(reading.difference.pass_rate or 0.0, bar)
+    literally = Verdict.FAIL if missed else Verdict.PASS
     return Judgement(scope, reading, ruling, policy.method, literally)
 
 

@@ -133,11 +133,6 @@ class Reading:
         return tuple(cases)
 
 
-def below(delta: float, bar: float) -> bool:
-    """The literal comparison. Rates are sums of fractions: unrounded, 0.3 - 0.2 < 0.1."""
-    return round(delta, 12) < bar
-
-
 def read(pairs: Sequence[CasePair], rule: DecisionRule, looks_used: int = 1) -> Reading | None:
     """Hold the pairs against the rule; None where not one of them is comparable."""
     measurement = measurement_of(pairs)

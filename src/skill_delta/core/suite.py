@@ -159,10 +159,12 @@ class Suite:
     """All the cases of one skill, in the order of its files.
 
     `notes` say what a reader of the report should know, such as a case without any check.
+    `disable_hooks` asks that an agent's hooks load no skill in either arm.
     """
 
     cases: tuple[Case, ...]
     notes: tuple[str, ...] = ()
+    disable_hooks: bool = False
 
 
 MAX_TOOL_NAME = 64

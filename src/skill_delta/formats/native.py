@@ -18,6 +18,7 @@ from skill_delta.formats.native_model import (
     AnyTool,
     BudgetShape,
     CaseShape,
+    EnvironmentShape,
     EvalFileShape,
     RefShape,
     ToolShape,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 KEY = "cases"
 """The top-level key that makes a file one of this dialect."""
+ENVIRONMENT = "environment"
+"""The top-level key under which the cases' surroundings stand."""
 KEYS = tuple(EvalFileShape.model_fields)
 """The top-level keys that mean something in it."""
 MAX_NOTES = 50
@@ -60,8 +63,9 @@ def read(document: Document, files: SourceFiles, path: PurePosixPath) -> Suite:
     problems = Problems(document)
     root = document.value if isinstance(document.value, dict) else {}
     notes = list(_note_keys(root, problems))
-    library, cases = Library(), []
+    library, cases, environment = Library(), [], EnvironmentShape()
     if _is_filled_in(root, problems):
+        environment = _environment(root, problems)
         library = import_libraries(document, files, path.parent, problems)
         cases = list(_cases(root.get(KEY), document, library, problems))
     if problems.errors or library.errors:
@@ -72,7 +76,7 @@ def read(document: Document, files: SourceFiles, path: PurePosixPath) -> Suite:
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES:] = [f"and {len(notes) - MAX_NOTES:,} more notes"]
     told = tuple(f"{document.file}: {note}" for note in notes)
-    return Suite(tuple(case for _, case in cases), told)
+    return Suite(tuple(case for _, case in cases), told, environment.disable_hooks)
 
 
 def _note_keys(root: Mapping[str, JsonValue], problems: Problems) -> Iterator[str]:
@@ -84,8 +88,6 @@ def _note_keys(root: Mapping[str, JsonValue], problems: Problems) -> Iterator[st
             problems.add(
                 (key,), f"there is no top-level key {shown(key)}", f"did you mean {meant}?"
             )
-        elif key == "environment":
-            problems.add((key,), _later(key))
         else:
             yield f"the top-level key {shown(key)} means nothing here and is not read"
 
@@ -99,6 +101,22 @@ def _is_filled_in(root: Mapping[str, JsonValue], problems: Problems) -> bool:
     for path in unfilled:
         problems.add(path, "a placeholder is still to be filled in")
     return not unfilled
+
+
+def _environment(root: Mapping[str, JsonValue], problems: Problems) -> EnvironmentShape:
+    if ENVIRONMENT in root:
+        try:
+            return EnvironmentShape.model_validate(root[ENVIRONMENT])
+        except ValidationError as error:
+            problems.add_invalid((ENVIRONMENT,), error, _explain_environment)
+    return EnvironmentShape()
+
+
+def _explain_environment(details: ErrorDetails, _value: JsonValue) -> tuple[str, str] | None:
+    if details["type"] != "extra_forbidden":
+        return None
+    key, known = str(details["loc"][-1]), tuple(EnvironmentShape.model_fields)
+    return f"there is no field {shown(key)} here", did_you_mean(key, known)
 
 
 def _cases(

@@ -138,12 +138,20 @@ class CaseShape(Shape):
     budget: BudgetShape | None = None
 
 
+class EnvironmentShape(Shape):
+    """Under what the skill's cases run."""
+
+    disable_hooks: bool = False
+    """Whether an agent's hooks are told to load no skill, in any arm."""
+
+
 class EvalFileShape(BaseModel):
     """A native eval file. Other top-level keys are left to other tools, and said."""
 
     model_config = ConfigDict(title="skill-delta eval file", frozen=True, strict=True)
 
     tool_libraries: list[NotBlank] = Field(default_factory=list)
+    environment: EnvironmentShape = EnvironmentShape()
     cases: list[CaseShape]
 
 

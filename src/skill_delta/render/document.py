@@ -12,7 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from skill_delta.core.policy import Verdict
+from skill_delta.core.policy import GateMethod, Verdict
+from skill_delta.core.readings import Measure
+from skill_delta.core.suite_changes import CaseChangeKind
 from skill_delta.core.trials import Role
 
 SCHEMA_VERSION: Literal[1] = 1
@@ -31,13 +33,37 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SingleGate(_Part):
+    """One gate on a delta. `skill` is null where it is over all skills.
+
+    `note` qualifies the verdict, or says what kept it inconclusive; `literally` is what the bare
+    difference alone would say, `within_noise` whether the interval allows for another verdict.
+    """
+
+    skill: str | None
+    runner: str
+    baseline: str
+    method: GateMethod
+    min_delta: float
+    margin: float
+    verdict: Verdict
+    note: str
+    literally: Verdict
+    within_noise: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gate(_Part):
-    """The gate's answer. `passed` is true where the verdict is `pass`."""
+    """The gate's answer. `passed` is true where the verdict is `pass`.
+
+    `gates` are the single gates on a delta, of which the verdict is the worst.
+    """
 
     passed: bool
     verdict: Verdict
     exit_code: Count
     reasons: list[str]
+    gates: list[SingleGate]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +81,43 @@ class Summary(_Part):
     cost_usd: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval(_Part):
+    """The delta over case means, and the deltas that it is compatible with."""
+
+    delta: Delta
+    low: Delta
+    high: Delta
+    confidence: Rate
+    method: str
+    looks_used: Count
+    looks_planned: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band(_Part):
+    """Where the delta may lie over other cases like these."""
+
+    low: Delta
+    high: Delta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio(_Part):
+    """Candidate over baseline, per run: 1.1 is ten per cent more."""
+
+    ratio: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metrics(_Part):
     """Candidate minus baseline over the comparable cases' outcomes.
 
-    A higher pass rate is better; for tokens, cost and latency, negative is better.
+    A higher pass rate is better; for tokens, cost and latency, negative is better. What follows
+    `comparable_cases` is null with several runners, which are never pooled, or where nothing was
+    comparable; `verdict` also where nothing gates on it. `ratios` has those that can be known.
     """
 
     pass_rate_baseline: Rate | None
@@ -69,6 +127,13 @@ class Metrics(_Part):
     cost_delta_usd: float | None
     latency_delta_ms: float | None
     comparable_cases: Count
+    interval: Interval | None
+    p_regression: Rate | None
+    p_exact: Rate | None
+    mde: Rate | None
+    verdict: Verdict | None
+    population_band: Band | None
+    ratios: dict[Measure, Ratio]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +178,14 @@ class _Against(_Part):
 # A second base, and so no slots, because the name has to come before the metrics.
 @dataclass(frozen=True, kw_only=True)
 class BaselineDelta(Metrics, _Against):
-    """One baseline against the candidate: over all runners, per runner, per skill."""
+    """One baseline against the candidate: over all runners, per runner, per skill.
+
+    `untouched` is over the cases that a pull request left as they were, null where it left all.
+    """
 
     runners: dict[str, Metrics]
     skills: dict[str, Metrics]
+    untouched: Metrics | None
     excluded: list[Excluded]
     low_signal: list[LowSignal]
     high_variance: list[HighVariance]
@@ -208,6 +277,18 @@ class Environment(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteChange(_Part):
+    """What a pull request did to one eval case. `loosened` says what it no longer asks for."""
+
+    skill: str
+    case: str
+    change: CaseChangeKind
+    loosened: list[str]
+    renamed_from: str | None
+    renamed_to: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportDocument(_Part):
     """One run of skill-delta. `delta` is the first of `deltas`, null without a baseline."""
 
@@ -227,4 +308,7 @@ class ReportDocument(_Part):
     outcomes: list[Outcome]
     skipped: list[Skipped]
     notes: list[str]
+    suite_changes: list[SuiteChange]
+    trials_saved: Count
+    """How many trials fewer were run than every planned look would have taken."""
     environment: Environment

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
 
 from skill_delta import __version__
 from skill_delta.core.gate import GateVerdict
+from skill_delta.core.judgements import Judgement
 from skill_delta.core.paired import Difference, PairedDelta
+from skill_delta.core.policy import Verdict
+from skill_delta.core.readings import Measure, Reading, Scope
 from skill_delta.core.report import BaselineSource, Report
 from skill_delta.core.scores import spend_of
 from skill_delta.core.skills import SkillVersion, Unresolved
@@ -45,7 +49,7 @@ def report_schema() -> dict[str, JsonValue]:
 
 def report_document(report: Report) -> document.ReportDocument:
     """The report as the document's own values."""
-    deltas = [_delta(delta) for delta in report.deltas]
+    deltas = [_delta(delta, report) for delta in report.deltas]
     return document.ReportDocument(
         schema_version=document.SCHEMA_VERSION,
         skill_delta_version=__version__,
@@ -65,6 +69,8 @@ def report_document(report: Report) -> document.ReportDocument:
             for each in report.skipped
         ],
         notes=[encodable(note) for note in report.notes],
+        suite_changes=list(_suite_changes(report)),
+        trials_saved=report.trials_saved,
         environment=document.Environment(
             runner_versions=dict(report.environment.runners),
             model=dict(report.environment.models),
@@ -80,7 +86,41 @@ def _gate(gate: GateVerdict) -> document.Gate:
         verdict=gate.verdict,
         exit_code=int(gate.exit_code),
         reasons=[encodable(reason.text) for reason in gate.reasons],
+        gates=[_single_gate(judgement) for judgement in gate.judgements],
     )
+
+
+def _single_gate(judgement: Judgement) -> document.SingleGate:
+    scope, rule = judgement.scope, judgement.reading.rule
+    return document.SingleGate(
+        skill=encodable(scope.skill) or None,
+        runner=encodable(scope.runner),
+        baseline=encodable(scope.baseline),
+        method=judgement.method,
+        min_delta=rule.min_delta,
+        margin=rule.margin,
+        verdict=judgement.verdict,
+        note=judgement.ruling.note,
+        literally=judgement.literally,
+        within_noise=judgement.is_within_noise,
+    )
+
+
+def _suite_changes(report: Report) -> Iterator[document.SuiteChange]:
+    for skill, changes in report.suite_changes.items():
+        for change in changes:
+            yield document.SuiteChange(
+                skill=encodable(skill),
+                case=encodable(change.name),
+                change=change.kind,
+                loosened=[encodable(sentence) for sentence in change.loosened],
+                renamed_from=_encodable(change.renamed_from),
+                renamed_to=_encodable(change.renamed_to),
+            )
+
+
+def _encodable(text: str | None) -> str | None:
+    return None if text is None else encodable(text)
 
 
 def _summary(report: Report) -> document.Summary:
@@ -98,12 +138,32 @@ def _summary(report: Report) -> document.Summary:
     )
 
 
-def _delta(delta: PairedDelta) -> document.BaselineDelta:
+def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
+    name, runners = delta.baseline, tuple(delta.runners)
+    alone = runners[0] if len(runners) == 1 else None
+
+    def sure(runner: str | None, skill: str = "", *, untouched: bool = False) -> Reading | None:
+        """How sure it is; runners are never pooled, so with several only of each."""
+        if runner is None:
+            return None
+        return report.readings.get(Scope(name, runner, skill, untouched))
+
+    left_alone = sure(alone, untouched=True)
+    whole = sure(alone)
     return document.BaselineDelta(
-        **asdict(_metrics(delta.overall)),
-        baseline=encodable(delta.baseline),
-        runners={encodable(name): _metrics(each) for name, each in delta.runners.items()},
-        skills={encodable(name): _metrics(each) for name, each in delta.skills.items()},
+        **_fields(_metrics(delta.overall, whole, _verdict(report, name, alone))),
+        baseline=encodable(name),
+        runners={
+            encodable(runner): _metrics(each, sure(runner), _verdict(report, name, runner))
+            for runner, each in delta.runners.items()
+        },
+        skills={
+            encodable(skill): _metrics(
+                each, sure(alone, skill), _verdict(report, name, alone, skill)
+            )
+            for skill, each in delta.skills.items()
+        },
+        untouched=_metrics(left_alone.difference, left_alone, None) if left_alone else None,
         excluded=[
             document.Excluded(**asdict(_case(pair.key)), reason=encodable(pair.excluded))
             for pair in delta.pairs
@@ -128,7 +188,27 @@ def _delta(delta: PairedDelta) -> document.BaselineDelta:
     )
 
 
-def _metrics(found: Difference) -> document.Metrics:
+def _fields(metrics: document.Metrics) -> dict[str, Any]:
+    """The fields as they are: `asdict` would take the parts in them apart as well."""
+    return {field.name: getattr(metrics, field.name) for field in fields(metrics)}
+
+
+def _verdict(report: Report, baseline: str, runner: str | None, skill: str = "") -> Verdict | None:
+    """The worst of the gates on these comparisons; None where nothing gates on them."""
+    order = list(Verdict)
+    found = [
+        judgement.verdict
+        for judgement in report.gate.judgements
+        if judgement.scope.baseline == baseline
+        and judgement.scope.runner == runner
+        and skill in ("", judgement.scope.skill)
+    ]
+    return max(found, key=order.index, default=None)
+
+
+def _metrics(
+    found: Difference, reading: Reading | None, verdict: Verdict | None
+) -> document.Metrics:
     measured = found.comparable_cases > 0
     return document.Metrics(
         pass_rate_baseline=_exact(found.pass_rate_baseline),
@@ -138,12 +218,54 @@ def _metrics(found: Difference) -> document.Metrics:
         cost_delta_usd=_exact(found.cost_usd) if measured else None,
         latency_delta_ms=_exact(found.latency_ms) if measured else None,
         comparable_cases=found.comparable_cases,
+        interval=_interval(reading) if reading else None,
+        p_regression=_exact(reading.p_regression) if reading else None,
+        p_exact=_exact(reading.p_exact) if reading else None,
+        mde=_exact(reading.detectable_drop) if reading else None,
+        verdict=verdict,
+        population_band=_band(reading) if reading else None,
+        ratios=dict(_ratios(reading)) if reading else {},
     )
+
+
+METHOD = "newcombe-wilson-design-effect"
+"""What the interval is computed by; docs/statistics.md has the formulas."""
+
+
+def _interval(reading: Reading) -> document.Interval:
+    found, rule = reading.interval, reading.rule
+    return document.Interval(
+        delta=_rounded(found.delta),
+        low=_rounded(found.low),
+        high=_rounded(found.high),
+        confidence=rule.confidence,
+        method=METHOD,
+        looks_used=reading.looks_used,
+        looks_planned=rule.looks,
+    )
+
+
+def _band(reading: Reading) -> document.Band:
+    return document.Band(low=_rounded(reading.band.low), high=_rounded(reading.band.high))
+
+
+def _ratios(reading: Reading) -> Iterator[tuple[Measure, document.Ratio]]:
+    for measure in Measure:
+        found = reading.ratio(measure)
+        if found is not None:
+            ratio = document.Ratio(
+                ratio=_rounded(found.ratio), low=_rounded(found.low), high=_rounded(found.high)
+            )
+            yield measure, ratio
+
+
+def _rounded(value: float) -> float:
+    return round(value, 12) + 0.0
 
 
 def _exact(value: float | None) -> float | None:
     """Without the last digits of binary fractions: 0.3, not 0.30000000000000004; never -0.0."""
-    return None if value is None else round(value, 12) + 0.0
+    return None if value is None else _rounded(value)
 
 
 def _baseline(source: BaselineSource) -> document.Baseline:

@@ -32,6 +32,7 @@ CORE_ORDER = (
     "simulation",
     "paired",
     "readings",
+    "noise_floor",
     "sampling",
     "policy",
     "judgements",

@@ -12,7 +12,7 @@ from command_line import CommandLine
 from skill_delta.core.documents import read_document
 from skill_delta.errors import ExitCode
 from skill_delta.providers.scripted import read_replies
-from skill_delta.settings.commands import ACTION, COMMANDS, PULL_REQUEST, RUN, Command
+from skill_delta.settings.commands import ACTION, COMMANDS, PULL_REQUEST, RUN, SELFCHECK, Command
 from skill_delta.settings.model import RUNNERS, Settings
 from skill_delta.settings.reading import settle
 
@@ -54,11 +54,11 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["run", "pr"])
+@pytest.mark.parametrize("name", ["run", "selfcheck", "pr"])
 def test_the_help_lists_the_settings(name: str, skill_delta: CommandLine) -> None:
     """A flag exists for each setting of the command, and for nothing else."""
     helped = set(re.findall(r"(--[a-z-]+)", skill_delta(name, "--help").out))
-    own = {"run": {"--config"}, "pr": {"--config", "--base", "--head"}}
+    own = {"run": {"--config"}, "selfcheck": {"--config"}, "pr": {"--config", "--base", "--head"}}
 
     assert helped - {"--help", "--no-fail-on-error"} == flags_of(COMMANDS[name]) | own[name]
 
@@ -68,6 +68,9 @@ def test_the_docs_list_the_settings() -> None:
     of_run = flags_in(section(COMMAND_LINE, "`run`")) - {"--no-fail-on-error"}
     of_pr = flags_in(section(COMMAND_LINE, "`pr`"))
 
+    of_selfcheck = set(re.findall(r"`(--[a-z-]+)`", section(COMMAND_LINE, "`selfcheck`")))
+
+    assert of_selfcheck == flags_of(SELFCHECK) | {"--config"}
     assert of_run == flags_of(RUN) | {"--config"}
     assert of_pr == (flags_of(PULL_REQUEST) - flags_of(RUN)) | {"--config", "--base", "--head"}
 

@@ -71,6 +71,24 @@ def run(
 
 
 @app.command()
+@with_flags("selfcheck")
+def selfcheck(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Skills, or folders of skills.")
+    ],
+    config: Annotated[
+        Path | None, typer.Option(help="Config file [.github/skill-delta.yml].")
+    ] = None,
+) -> None:
+    """Run the skill against itself, and print how noisy its eval cases are."""
+    from skill_delta.wiring import selfcheck as checking  # noqa: PLC0415 - as above
+
+    flags = _given(context, without=("paths", "config"))
+    raise typer.Exit(checking.selfcheck(paths, flags, config, _key(), _terminal()))
+
+
+@app.command()
 @with_flags("pr")
 def pr(
     context: typer.Context,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
 import typer
 
-CommandName = Literal["run", "pr"]
+CommandName = Literal["run", "pr", "selfcheck"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,8 +43,16 @@ def _both(default: str = "", pr: str | None = None) -> Mapping[CommandName, str]
     return {"run": default, "pr": default if pr is None else pr}
 
 
+def _all(default: str = "") -> Mapping[CommandName, str]:
+    return dict.fromkeys(("run", "pr", "selfcheck"), default)
+
+
 def _run(default: str = "") -> Mapping[CommandName, str]:
     return {"run": default}
+
+
+def _local() -> Mapping[CommandName, str]:
+    return {"run": "", "selfcheck": ""}
 
 
 def _pr(default: str = "") -> Mapping[CommandName, str]:
@@ -53,21 +61,23 @@ def _pr(default: str = "") -> Mapping[CommandName, str]:
 
 FLAGS: Mapping[str, Flag] = {
     "runner": Flag(
-        TEXTS, "What drives the trials: scripted or openai (repeatable)", _both("openai")
+        TEXTS, "What drives the trials: scripted or openai (repeatable)", _all("openai")
     ),
-    "model": Flag(TEXTS, "The model to ask, or RUNNER=MODEL (repeatable)", _both()),
-    "base_url": Flag(TEXT, "Base URL of the chat-completions endpoint", _both()),
+    "model": Flag(TEXTS, "The model to ask, or RUNNER=MODEL (repeatable)", _all()),
+    "base_url": Flag(TEXT, "Base URL of the chat-completions endpoint", _all()),
     "baseline": Flag(
         TEXTS, "Compare with none, previous, base or a revision (repeatable)", _both("", "previous")
     ),
     "base": Flag(TEXT, "Revision that `previous` walks from and `base` reads", _run()),
-    "repeat": Flag(WHOLE, "Runs of each case in each arm", _both("1", "3")),
+    "repeat": Flag(
+        WHOLE, "Runs of each case in each arm", {"run": "1", "pr": "3", "selfcheck": "3"}
+    ),
     "min_delta": Flag(TEXT, "Required pass-rate delta, or BASELINE=DELTA,…", _both("", "0")),
     "gate": Flag(
         TEXT, "point judges the bare delta, interval what it may be", _both("point", "interval")
     ),
-    "margin": Flag(NUMBER, "Drop below the required delta that a pass must rule out", _both("0.1")),
-    "confidence": Flag(NUMBER, "Confidence of the intervals, two-sided", _both("0.9")),
+    "margin": Flag(NUMBER, "Drop below the required delta that a pass must rule out", _all("0.1")),
+    "confidence": Flag(NUMBER, "Confidence of the intervals, two-sided", _all("0.9")),
     "adaptive": Flag(
         TEXT,
         "off, confirm or resolve: run more where it may change the verdict",
@@ -90,9 +100,9 @@ FLAGS: Mapping[str, Flag] = {
     "max_cost_increase": Flag(NUMBER, "Allowed increase in cost, 0.2 = a fifth", _both()),
     "max_latency_increase": Flag(NUMBER, "Allowed increase in latency, 0.2 = a fifth", _both()),
     "max_regressed_cases": Flag(WHOLE, "Allowed number of cases that got worse", _both()),
-    "tag": Flag(TEXTS, "Only cases with this tag (repeatable)", _both()),
-    "case": Flag(TEXTS, "Only cases whose name has this text (repeatable)", _both()),
-    "evals": Flag(TEXT, "Eval file or folder, in place of the skills' own", _run()),
+    "tag": Flag(TEXTS, "Only cases with this tag (repeatable)", _all()),
+    "case": Flag(TEXTS, "Only cases whose name has this text (repeatable)", _all()),
+    "evals": Flag(TEXT, "Eval file or folder, in place of the skills' own", _local()),
     "skills": Flag(TEXTS, "Only changes in these folders (repeatable)", _pr()),
     "suite": Flag(TEXT, "Run the eval cases of head or base", _pr("head")),
     "new_skills": Flag(TEXT, "none, skip or fail for a skill that is new", _pr("none")),
@@ -100,16 +110,16 @@ FLAGS: Mapping[str, Flag] = {
     "max_skills": Flag(WHOLE, "Evaluate at most this many changed skills", _pr()),
     "max_cases": Flag(WHOLE, "Run at most this many cases", _pr()),
     "on_unmeasured": Flag(TEXT, "fail or pass where nothing could be measured", _both("fail")),
-    "replies": Flag(TEXT, "What the scripted runner answers", _both()),
-    "concurrency": Flag(WHOLE, "Trials at once", _both("8")),
-    "max_cost": Flag(NUMBER, "Start no trial once this many US dollars are spent", _both()),
-    "max_tokens": Flag(WHOLE, "Start no trial once this many tokens are used", _both()),
-    "max_time": Flag(NUMBER, "Start no trial after this many seconds", _both()),
-    "json_output": Flag(TEXT, "Write the JSON report here", _run()),
+    "replies": Flag(TEXT, "What the scripted runner answers", _all()),
+    "concurrency": Flag(WHOLE, "Trials at once", _all("8")),
+    "max_cost": Flag(NUMBER, "Start no trial once this many US dollars are spent", _all()),
+    "max_tokens": Flag(WHOLE, "Start no trial once this many tokens are used", _all()),
+    "max_time": Flag(NUMBER, "Start no trial after this many seconds", _all()),
+    "json_output": Flag(TEXT, "Write the JSON report here", _local()),
     "junit_output": Flag(TEXT, "Write a JUnit report here", _run()),
     "markdown_output": Flag(TEXT, "Write a Markdown report here", _run()),
     "report_dir": Flag(TEXT, "Write all reports here, inside the repository", _pr()),
-    "seed": Flag(WHOLE, "Orders the trials", _both("0")),
+    "seed": Flag(WHOLE, "Orders the trials", _all("0")),
 }
 """Every flag, in the order in which help lists them, by the name of its setting."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 
@@ -93,7 +93,7 @@ def conclude(
         deltas=evidence.deltas,
         readings=all_readings(evidence, request.policy, ready.untouched),
         gate=decide(evidence, request.policy),
-        environment=environment,
+        environment=replace(environment, repetitions=_repetitions(evidence, request)),
         sources=ready.sources,
         skipped=ready.skipped,
         notes=(*ready.notes, *sampling.notes),
@@ -101,6 +101,12 @@ def conclude(
         looks=request.policy.looks,
         trials_saved=sampling.trials_saved,
     )
+
+
+def _repetitions(evidence: Evidence, request: RunRequest) -> int:
+    """How often the case that was run most was run in one arm."""
+    looks = request.policy.looks
+    return max((o.trial.repetition + 1 for o in evidence.outcomes), default=looks.repetitions)
 
 
 def _evidence(ready: Prepared, sampling: Sampling, request: RunRequest) -> Evidence:

@@ -516,8 +516,8 @@ def test_a_new_skill_is_compared_with_none(job: Job, github: GitHubStandIn) -> N
 
     assert job.pull_request(head, runner="scripted").exit_code == 0
     assert "compared with no skill" in comments(github)[0]
-    asked = {"min_delta": "none=0.1", "gate": "point"}
-    assert job.pull_request(head, runner="scripted", **asked).exit_code == 1
+    barred = job.pull_request(head, runner="scripted", min_delta="none=0.1", gate="point")
+    assert barred.exit_code == 1
     assert job.pull_request(head, runner="scripted", new_skills="fail").exit_code == 1
     assert job.pull_request(head, runner="scripted", new_skills="skip").exit_code == 0
 

@@ -17,6 +17,7 @@ from skill_delta.formats.native_model import (
     KINDS,
     BudgetShape,
     CaseShape,
+    EvalFileShape,
     TrajectoryShape,
 )
 from skill_delta.formats.schema import eval_file_schema
@@ -112,6 +113,12 @@ def test_an_editor_finds_a_slip(case: JsonValue) -> None:
     assert not valid({"cases": [case]})
 
 
+@pytest.mark.parametrize("environment", [{"disable_hook": True}, {"disable_hooks": "yes"}, None])
+def test_an_editor_finds_a_slip_in_the_environment(environment: JsonValue) -> None:
+    """A switch that is misspelled would switch nothing."""
+    assert not valid({"cases": [], "environment": environment})
+
+
 def headings(page: Path) -> list[str]:
     return re.findall(r"^### `([^`]+)`$", page.read_text(encoding="utf-8"), re.M)
 
@@ -130,3 +137,12 @@ def test_every_field_of_a_case_has_its_row() -> None:
     table = EVAL_FILES.read_text(encoding="utf-8").split("## A case")[1].split("##")[0]
 
     assert re.findall(r"^\| `(\w+)` \|", table, re.M) == list(CaseShape.model_fields)
+
+
+def test_every_key_at_the_top_has_its_row() -> None:
+    """So has every key of the file."""
+    table = EVAL_FILES.read_text(encoding="utf-8").split("## What may stand at the top")[1]
+
+    rows = re.findall(r"^\| `(\w+)` \|", table.split("##")[0], re.M)
+
+    assert sorted(rows) == sorted(EvalFileShape.model_fields)

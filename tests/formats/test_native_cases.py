@@ -6,9 +6,11 @@ import pytest
 
 from skill_delta.core.checks.limits import MaxCostUsd
 from skill_delta.core.checks.tools import CallArgs, Called
+from skill_delta.core.documents import read_document
 from skill_delta.core.suite import Case, Mode
 from skill_delta.errors import Place
-from source_files import problems_of, suite_of
+from skill_delta.formats import native
+from source_files import SKILL, InMemoryFiles, problems_of, suite_of
 
 FULL = """\
 cases:
@@ -85,6 +87,26 @@ def test_a_case_is_loaded_unless_it_says_otherwise() -> None:
 
     assert case.mode is Mode.LOADED
     assert (case.tools, case.tags) == ((), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("environment", "disable_hooks"),
+    [
+        ("", False),
+        ("environment: {}", False),
+        ("environment: {disable_hooks: false}", False),
+        ("environment: {disable_hooks: true}", True),
+    ],
+)
+def test_a_suite_keeps_its_hooks_unless_it_says_otherwise(
+    environment: str, disable_hooks: bool
+) -> None:
+    """A suite that leaves it out runs as before."""
+    text = f"cases: [{{name: x, task: t}}]\n{environment}"
+
+    suite = native.read(read_document(text.encode(), "a.yaml"), InMemoryFiles({}), SKILL / "a.yaml")
+
+    assert suite.disable_hooks is disable_hooks
 
 
 def test_what_means_nothing_is_as_if_left_out() -> None:
@@ -197,7 +219,17 @@ def test_sessions_are_not_mistaken_for_a_missing_task() -> None:
         ("cases: [{name: x, task: null}]", "1: cases[0].task: nothing stands where text is wanted"),
         ("cases: []\ncase: []", "2: case: there is no top-level key"),
         ("cases: []\ntool_librarie: []", "2: tool_librarie: there is no top-level key"),
-        ("cases: []\nenvironment: {}", "does not support environment yet"),
+        ("cases: []\nenvironmnt: {}", "2: environmnt: there is no top-level key"),
+        ("cases: []\nenvironment: 5", "2: environment: the number 5 stands where a mapping"),
+        ("cases: []\nenvironment:", "2: environment: nothing stands where a mapping is wanted"),
+        (
+            "cases: []\nenvironment: {disable_hooks: yes}",
+            '2: environment.disable_hooks: the text "yes" stands where true or false is wanted',
+        ),
+        (
+            "cases: []\nenvironment:\n  disable_hook: true",
+            'there is no field "disable_hook" here\n  help: did you mean disable_hooks',
+        ),
         ("cases: [", "did not find expected node content"),
         ("cases: []\ncases: []", "2: cases: the key 'cases' was already given on line 1"),
         ("cases: [!!python/name:os.system x]", "could not determine a constructor"),

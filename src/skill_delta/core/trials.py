@@ -15,6 +15,9 @@ from skill_delta.core.transcript import Transcript, Usage
 NO_SKILL = "none"
 """The baseline that is an empty skill."""
 
+ITSELF = "itself"
+"""The baseline that is the candidate: what differs is noise."""
+
 
 class Role(StrEnum):
     """The side of the comparison that an arm stands on."""
@@ -39,6 +42,15 @@ class Arm:
     def name(self) -> str:
         """`candidate`, or the baseline's name."""
         return self.baseline or self.role.value
+
+    @property
+    def answers_to(self) -> tuple[str, ...]:
+        """What a scripted reply may call it: its name, and `baseline` for any of them.
+
+        The candidate that stands in for its own baseline is given the candidate's replies.
+        """
+        role = Role.CANDIDATE if self.baseline == ITSELF else self.role
+        return (role.value, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,11 @@ def read_suite(
     errors += _clashes(cases, skill_name)
     if errors:
         raise UserErrors(tuple({str(error): error for error in errors}.values()))
-    return Suite(cases, tuple(note for suite in suites for note in suite.notes))
+    return Suite(
+        cases,
+        tuple(note for suite in suites for note in suite.notes),
+        any(suite.disable_hooks for suite in suites),
+    )
 
 
 def _read_candidate(candidate: Candidate, files: SourceFiles) -> Suite:

@@ -97,7 +97,7 @@ class Reply(_Entry):
         return (
             self.case in (None, trial.case.name)
             and self.skill in (None, trial.skill, arm.skill.name)
-            and self.arm in (None, arm.role, arm.name)
+            and self.arm in (None, *arm.answers_to)
             and (self.contains is None or self.contains in conversation.system)
             and (self.repetition is None or trial.repetition in self.repetition)
         )

@@ -19,6 +19,7 @@ from skill_delta.core.trials import (
     Skipped,
     Status,
 )
+from skill_delta.errors import ExitCode
 from skill_delta.render.escape import plain, xml_text
 from skill_delta.render.evidence import by_skill, details
 
@@ -33,7 +34,7 @@ def render_junit(report: Report) -> str:
     for skill, outcomes in by_skill(report.candidate).items():
         suite = SubElement(root, "testsuite", name=xml_text(skill))
         suite.extend(_testcase(outcome, report.environment.repetitions) for outcome in outcomes)
-    if not report.gate.passed:
+    if report.gate.exit_code is not ExitCode.PASSED:
         SubElement(root, "testsuite", name="skill-delta").append(_gate(report.gate))
     for suite in root:
         _count(suite)

@@ -25,7 +25,7 @@ from skill_delta.render.escape import Markdown, untrusted
 from skill_delta.render.frame import NO_FRAME, Frame
 from skill_delta.render.judgements import spoken
 from skill_delta.render.page import Item, Listing, Page, Part, fitted, said
-from skill_delta.render.remarks import VERDICTS, summary_sentence, weakened_suites, why
+from skill_delta.render.remarks import VERDICTS, summary_sentence, verdict_of, weakened_suites, why
 from skill_delta.render.tables import skill_table
 
 FILE_CHARACTERS = 1_000_000
@@ -52,7 +52,7 @@ def render_markdown(report: Report) -> str:
 def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:
     """The whole page, whatever its length. `elsewhere` is where to find what does not fit."""
     return Page(
-        heading=heading_of(report),
+        heading=_heading(report.gate.verdict, verdict_of(report)),
         parts={
             Part.REASONS: _reasons(report),
             Part.SKILLS: skill_table(report),
@@ -69,16 +69,13 @@ def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:
     )
 
 
-def heading_of(report: Report) -> Markdown:
-    """The verdict; an inconclusive one may be known to be harmless as far as it goes."""
-    if report.gate.shows_no_regression:
-        return Markdown("⚠️ skill-delta: no regression shown")
-    return heading(report.gate.verdict)
-
-
 def heading(verdict: Verdict) -> Markdown:
-    """`❌ skill-delta: gate failed`."""
-    return Markdown(f"{_ICONS[verdict]} skill-delta: {VERDICTS[verdict]}")
+    """`❌ skill-delta: gate failed`, where there is no report to say more."""
+    return _heading(verdict, VERDICTS[verdict])
+
+
+def _heading(verdict: Verdict, words: str) -> Markdown:
+    return Markdown(f"{_ICONS[verdict]} skill-delta: {words}")
 
 
 def _reasons(report: Report) -> Listing:

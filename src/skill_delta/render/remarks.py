@@ -109,6 +109,13 @@ VERDICTS: Mapping[Verdict, str] = {
 }
 
 
+def verdict_of(report: Report) -> str:
+    """The verdict; an inconclusive one may be known to be harmless as far as it goes."""
+    if report.gate.shows_no_regression:
+        return "no regression shown"
+    return VERDICTS[report.gate.verdict]
+
+
 def why(report: Report) -> Iterator[str]:
     """The reasons for the verdict; where nothing speaks against a pass, what was found."""
     if report.gate.reasons:

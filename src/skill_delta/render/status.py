@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from skill_delta.core.report import Report
 from skill_delta.render.escape import plain
-from skill_delta.render.remarks import VERDICTS, summary_sentence, why
+from skill_delta.render.remarks import summary_sentence, verdict_of, why
 
 _MOST_CHARACTERS = 140
 
 
 def render_status(report: Report) -> str:
     """`Gate failed: pass-rate delta -8.3% is below the required +0%`, in 140 characters at most."""
-    verdict = VERDICTS[report.gate.verdict]
+    verdict = verdict_of(report)
     reasons = list(why(report)) or [summary_sentence(report.summary)]
     more = f" (and {len(reasons) - 1:,} more)" if len(reasons) > 1 else ""
     start = f"{verdict[0].upper()}{verdict[1:]}: "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from skill_delta.core.trials import NO_SKILL
+from skill_delta.core.trials import ITSELF, NO_SKILL
 from skill_delta.settings.model import Settings
 
 
@@ -69,4 +69,24 @@ ACTION = Command(
 )
 """The action: the same, and told to GitHub."""
 
-COMMANDS: Mapping[str, Command] = {"run": RUN, "pr": PULL_REQUEST, "action": ACTION}
+SELFCHECK = Command(
+    defaults={"baseline": [ITSELF], "repeat": 3, "gate": "interval", "min_pass_rate": None},
+    foreign=frozenset(
+        {
+            *("baseline", "base", "min_delta", "min_pass_rate", "per_skill_min", "per_skill"),
+            *("fail_on_error", "gate", "adaptive", "max_repeat", "min_repeats"),
+            *("on_inconclusive", "on_unmeasured", "max_regressed_cases", "max_token_increase"),
+            *("max_cost_increase", "max_latency_increase", "suite", "new_skills"),
+            *("uncovered_skills", "skills", "max_skills", "max_cases", "report_dir"),
+            *("junit_output", "markdown_output"),
+        }
+    ),
+)
+"""`selfcheck`: the candidate against itself."""
+
+COMMANDS: Mapping[str, Command] = {
+    "run": RUN,
+    "selfcheck": SELFCHECK,
+    "pr": PULL_REQUEST,
+    "action": ACTION,
+}

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from skill_delta.core.policy import Verdict
 from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.history.base import MergeGroupRefs, PullRequestRefs, PushRefs, Refs, RevisionRefs
 from skill_delta.hosts.comment_marker import CommentMarker, RunIdentity
@@ -34,7 +35,7 @@ from skill_delta.wiring.terminal import Terminal
 if TYPE_CHECKING:
     from pydantic import JsonValue, SecretStr
 
-    from skill_delta.core.paired import Difference
+    from skill_delta.core.readings import Reading
     from skill_delta.core.report import Report
     from skill_delta.hosts.github import GitHubRepository, NotPublished, Published
 
@@ -246,9 +247,7 @@ class _Teller:
         self._say(render_terminal(report))
         unwritten = write_reports(self._request.workspace, folder, report, redact)
         self._summarise(redact(render_summary(report, frame=frame, redact=redact)))
-        if outcome.exit_code is ExitCode.NOT_MEASURED:
-            reasons = "\n".join(reason.text for reason in report.gate.reasons)
-            self._annotate([Annotation(Level.ERROR, "Not measured", reasons)])
+        self._annotate(_doubts(report, outcome.exit_code))
         self._print(render_annotations(report, redact=redact))
         url = self._host.comment(redact(render_comment(report, frame=frame, redact=redact)))
         code = outcome.exit_code
@@ -321,24 +320,41 @@ def _annotations_of(error: UserError | ServiceError) -> Iterable[Annotation]:
     ]
 
 
+def _doubts(report: Report, code: ExitCode) -> Iterable[Annotation]:
+    """A run that gave no verdict says so on the job's page, whatever the exit code makes of it."""
+    verdict = report.gate.verdict
+    level = Level.WARNING if code is ExitCode.PASSED else Level.ERROR
+    if verdict in {Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED}:
+        reasons = "\n".join(reason.text for reason in report.gate.reasons)
+        yield Annotation(level, verdict.value.capitalize(), reasons)
+
+
 def _numbers(report: Report) -> Mapping[str, str]:
-    """The outputs that are numbers; blank where there is none. The delta is the worst one."""
-    worst = _worst(d for delta in report.deltas for d in delta.runners.values())
+    """The outputs that are numbers; blank where there is none. The delta is the worst gate's."""
+    worst = _worst(report)
+    found = worst.difference if worst else None
     summary = report.summary
     cost = summary.spend.cost_usd
     return {
         "verdict": report.gate.verdict.value,
-        "delta": _number(worst.pass_rate if worst else None),
+        "delta": _number(found.pass_rate if found else None),
+        "interval-low": _number(worst.interval.low if worst else None),
+        "interval-high": _number(worst.interval.high if worst else None),
         "pass-rate": _number(summary.pass_rate),
-        "baseline-pass-rate": _number(worst.pass_rate_baseline if worst else None),
+        "baseline-pass-rate": _number(found.pass_rate_baseline if found else None),
         "skills": json.dumps([subject.label for subject in report.subjects]),
         "cost-usd": _number(cost),
     }
 
 
-def _worst(found: Iterable[Difference]) -> Difference | None:
-    measured = [(each.pass_rate, each) for each in found if each.pass_rate is not None]
-    return min(measured, key=lambda pair: pair[0])[1] if measured else None
+def _worst(report: Report) -> Reading | None:
+    """The gate with the worst verdict, of several the lowest delta; where none, any comparison."""
+    order = list(Verdict)
+    gates = [
+        (-order.index(judgement.verdict), judgement.reading) for judgement in report.gate.judgements
+    ]
+    found = gates or [(0, reading) for reading in report.readings.values()]
+    return min(found, key=lambda gate: (gate[0], gate[1].interval.delta), default=(0, None))[1]
 
 
 def _number(value: float | None) -> str:

@@ -1,0 +1,57 @@
+"""The report files that a person named on the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from skill_delta.errors import UserError
+from skill_delta.history.working_files import shown
+from skill_delta.settings.model import Settings
+
+
+def outputs_of(settings: Settings) -> Mapping[str, Path]:
+    """The reports to write, their folders made: a path that cannot be is found unspent."""
+    named = {
+        "json": settings.json_output,
+        "junit": settings.junit_output,
+        "markdown": settings.markdown_output,
+    }
+    outputs = {name: Path(path) for name, path in named.items() if path is not None}
+    for name, path in outputs.items():
+        _refuse_output(f"--{name}-output", path)
+    places = [path.parent.resolve() / path.name for path in outputs.values()]
+    if len(set(places)) < len(places):
+        raise UserError(f"two reports would be written to {shown(max(places, key=places.count))}")
+    return outputs
+
+
+def _refuse_output(flag: str, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.lstat()  # names what cannot be the name of a file
+        is_folder, is_link = path.is_dir(), path.is_symlink()
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"{flag}: {path}: {reason}") from None
+    if is_link:
+        # What it leads to may be anything, and the repository may have put it there.
+        raise UserError(
+            f"{flag}: {path} is a link, and is not followed", hint="name the file itself"
+        )
+    if is_folder:
+        raise UserError(f"{flag}: {path} is a folder", hint="name a file in it")
+
+
+def write(path: Path, text: str) -> str:
+    """Write a report; what went wrong, in words, where something did."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        return f"the report {path} could not be written: {error.strerror}"
+    return ""

@@ -1,0 +1,83 @@
+"""`selfcheck`: the candidate against itself, which shows how noisy a suite is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from random import Random
+
+from pydantic import JsonValue
+
+from skill_delta.core.noise_floor import noise_floors
+from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
+from skill_delta.core.trials import ITSELF
+from skill_delta.errors import ExitCode
+from skill_delta.history.working_copy import find_skills
+from skill_delta.render import RENDERERS
+from skill_delta.render.noise_floor import render_noise_floors
+from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
+from skill_delta.settings.commands import SELFCHECK
+from skill_delta.settings.reading import settle
+from skill_delta.wiring.assembly import evaluate, redactor_for
+from skill_delta.wiring.output_files import outputs_of, write
+from skill_delta.wiring.terminal import Terminal
+from skill_delta.wiring.working_copy import candidates_of, config_of
+
+EXPERIMENTS = 2_000
+"""Simulated pull requests per suite: shares are known to about two points."""
+
+
+class Itself:
+    """The baselines of a skill that is compared with itself."""
+
+    def resolve(
+        self,
+        skills: Sequence[WorkingSkill],
+        baseline: str,  # noqa: ARG002 - there is only one
+    ) -> Mapping[PurePath, SkillVersion | Unresolved]:
+        return {skill.location: skill.skill for skill in skills}
+
+
+def selfcheck(
+    paths: Sequence[Path],
+    flags: Mapping[str, JsonValue],
+    config_file: Path | None,
+    key: str | None,
+    terminal: Terminal,
+) -> ExitCode:
+    """Run the same skill in both arms, print what the gate made of it and the noise floor.
+
+    Fails where the gate failed: that is a false alarm, of which there may be few. Raises
+    `UserError` before anything is spent, and `ServiceError` where there is no key.
+    """
+    settings = settle(flags, config_of(paths, config_file), SELFCHECK)
+    # Whatever a config asks of pull requests: here the arms are the same, and nothing else counts.
+    settings = settings.model_copy(
+        update={
+            "baseline": (ITSELF,),
+            "min_delta": {"": 0.0},
+            "min_pass_rate": None,
+            "per_skill": {},
+            "per_skill_min": {},
+            "gate": "interval",
+            "adaptive": "off",
+            "fail_on_error": False,
+        }
+    )
+    outputs = outputs_of(settings)
+    candidates = candidates_of(find_skills(paths), settings)
+    report = evaluate(candidates, settings, Itself(), key, terminal)
+    redactor = redactor_for(settings.base_url, key)
+    unwritten = [
+        problem
+        for name, path in outputs.items()
+        if (problem := write(path, redactor.redact(RENDERERS[name](report))))
+    ]
+    floors = noise_floors(report.readings, Random(settings.seed), EXPERIMENTS)  # noqa: S311
+    style = ANSI if terminal.colour else PLAIN
+    text = render_terminal(report, style) + "\n" + render_noise_floors(floors)
+    terminal.say(redactor.redact(text))
+    for problem in unwritten:
+        terminal.complain(f"error: {problem}\n")
+    code = report.gate.exit_code
+    return ExitCode.USER_ERROR if unwritten and code is ExitCode.PASSED else code

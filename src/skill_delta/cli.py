@@ -89,6 +89,29 @@ def selfcheck(
 
 
 @app.command()
+def report(
+    record: Annotated[Path, typer.Argument(metavar="RECORD", help="A run record.")],
+    json_output: Annotated[str | None, typer.Option(help="Write the JSON report here.")] = None,
+    junit_output: Annotated[str | None, typer.Option(help="Write a JUnit report here.")] = None,
+    markdown_output: Annotated[
+        str | None, typer.Option(help="Write a Markdown report here.")
+    ] = None,
+    regrade: Annotated[
+        bool, typer.Option("--regrade", help="Run the checks again over the recorded answers.")
+    ] = False,
+    evals: Annotated[
+        Path | None, typer.Option(help="Regrade by the checks of these eval files.")
+    ] = None,
+) -> None:
+    """Render a run record's report again, without a model call."""
+    from skill_delta.wiring import replay  # noqa: PLC0415 - as above
+
+    named = {"json": json_output, "junit": junit_output, "markdown": markdown_output}
+    outputs = {name: path for name, path in named.items() if path is not None}
+    raise typer.Exit(replay.report(record, outputs, _terminal(), regrade=regrade, evals=evals))
+
+
+@app.command()
 @with_flags("pr")
 def pr(
     context: typer.Context,

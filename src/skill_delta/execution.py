@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from skill_delta.core.scores import Spend, spend_of
 from skill_delta.core.transcript import Usage
@@ -72,13 +73,17 @@ class Budget:
 class NoLedger:
     """Keeps nothing: a run without a record."""
 
+    @property
+    def spent_before(self) -> Spend:
+        return Spend()
+
     def recall(self, trial: Trial) -> Outcome | None:  # noqa: ARG002
         return None
 
     def record(self, outcome: Outcome) -> None:
         """Nothing keeps it."""
 
-    def finished(self, halt: Halt | None) -> None:
+    def finished(self, halt: Halt | None, at: datetime) -> None:
         """Nothing is open."""
 
 

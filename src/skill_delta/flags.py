@@ -118,6 +118,14 @@ FLAGS: Mapping[str, Flag] = {
     "json_output": Flag(TEXT, "Write the JSON report here", _local()),
     "junit_output": Flag(TEXT, "Write a JUnit report here", _run()),
     "markdown_output": Flag(TEXT, "Write a Markdown report here", _run()),
+    "record": Flag(TEXT, "Append each finished trial to this run record", _run()),
+    "resume": Flag(TEXT, "Run only what this run record does not hold yet", _run()),
+    "scorecard": Flag(TEXT, "Write the DeltaScorecard here", _run()),
+    "baseline_mode": Flag(
+        TEXT, "skill-on, skill-off or both: suppress the skill instead of a baseline", _run()
+    ),
+    "run_id": Flag(TEXT, "What the run is called in its records", _run("a new one")),
+    "out": Flag(TEXT, "Run record, suffixed per leg, with the scorecard beside it", _run()),
     "report_dir": Flag(TEXT, "Write all reports here, inside the repository", _pr()),
     "seed": Flag(WHOLE, "Orders the trials", _all("0")),
 }

@@ -22,7 +22,7 @@ from skill_delta.preparation import NO_CASES, Prepared, RunRequest, Selection
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The run's collaborators. `now` tells the date.
+    """The run's collaborators. `started_at` is its beginning, `now` tells the date.
 
     Trials that `ledger` recalls are not run again; what finishes is recorded there.
     """
@@ -32,6 +32,7 @@ class Ports:
     progress: Progress
     ledger: Ledger
     cancelled: asyncio.Event
+    started_at: datetime
     now: Callable[[], datetime]
 
 
@@ -39,9 +40,9 @@ async def evaluate(
     ready: Prepared, request: RunRequest, environment: Environment, ports: Ports
 ) -> Report:
     """Run both arms over the skills' cases, look by look, compare them, and decide."""
-    started = ports.now()
     sampling = Sampling.of(ready.subjects, tuple(environment.runners), request.policy.looks)
-    rng, halt = Random(request.seed), None  # noqa: S311 - the order of trials is no secret
+    rng = Random(request.seed)  # noqa: S311 - the order of trials is no secret
+    halt: Halt | None = None
     while samples := sampling.next_samples:
         planned = plan(samples, sampling.repetitions, rng)
         arrived, halt = await run_trials(
@@ -53,19 +54,15 @@ async def evaluate(
             ledger=ports.ledger,
             cancelled=ports.cancelled,
         )
-        sampling = sampling.after((*arrived, *planned.skipped), by_ceiling=_by_ceiling(halt))
-        sampling = sampling.asking_again(_undecided(ready, sampling, request))
-        if halt is not None or not sampling.next_samples:
-            break
-        halt = ports.budget.halt()
+        sampling = sampling.after((*arrived, *planned.skipped), halt)
         if halt is not None:
-            sampling = sampling.ended(halt.reason)
-    ports.ledger.finished(halt)
-    return conclude(ready, sampling, request, environment, started, ports.now())
-
-
-def _by_ceiling(halt: Halt | None) -> bool:
-    return halt is not None and halt.is_ceiling
+            break
+        sampling = sampling.asking_again(_undecided(ready, sampling, request))
+    finished_at = ports.now()
+    ports.ledger.finished(halt, finished_at)
+    times = (ports.started_at, finished_at)
+    report = conclude(ready, sampling, request, environment, times)
+    return replace(report, spent_before=ports.ledger.spent_before)
 
 
 def _undecided(ready: Prepared, sampling: Sampling, request: RunRequest) -> Collection[Scope]:
@@ -80,14 +77,19 @@ def conclude(
     sampling: Sampling,
     request: RunRequest,
     environment: Environment,
-    started_at: datetime,
-    finished_at: datetime,
+    times: tuple[datetime, datetime],
 ) -> Report:
-    """What the outcomes come to."""
+    """What the outcomes come to. `times` are when the run started and when it was finished."""
     evidence = _evidence(ready, sampling, request)
+    started_at, finished_at = times
+    provenance = ready.provenance
     return Report(
         started_at=started_at,
         finished_at=finished_at,
+        base=provenance.base,
+        head=provenance.head,
+        is_working_copy=provenance.is_working_copy,
+        changes=provenance.changes,
         subjects=ready.subjects,
         outcomes=evidence.outcomes,
         deltas=evidence.deltas,
@@ -126,6 +128,7 @@ def _evidence(ready: Prepared, sampling: Sampling, request: RunRequest) -> Evide
         why_empty=_why_empty(ready, request.selection),
         objections=ready.objections,
         looks_used=sampling.looks_used,
+        asked=request.baselines,
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from skill_delta.core.conversation import Completion, Conversation
+from skill_delta.core.scores import Spend
 from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
 from skill_delta.core.transcript import Transcript
 from skill_delta.core.trials import Halt, Outcome, Trial
@@ -101,6 +103,11 @@ class Runner(Protocol):
 class Ledger(Protocol):
     """Where finished trials are kept, so that nothing paid for is lost."""
 
+    @property
+    def spent_before(self) -> Spend:
+        """What recorded trials cost that had to be run again."""
+        ...
+
     def recall(self, trial: Trial) -> Outcome | None:
         """What this very trial ended as before; None where it has to run."""
         ...
@@ -109,7 +116,7 @@ class Ledger(Protocol):
         """Keep what one trial ended as. Never raises: a full disk must not end the run."""
         ...
 
-    def finished(self, halt: Halt | None) -> None:
+    def finished(self, halt: Halt | None, at: datetime) -> None:
         """No further trial starts; `halt` says why, where some never did."""
         ...
 

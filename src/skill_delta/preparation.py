@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from skill_delta.core.policy import GatePolicy, Reason, Verdict
-from skill_delta.core.report import BaselineSource, SkippedSkill
+from skill_delta.core.report import BaselineSource, Provenance, SkippedSkill
 from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
 from skill_delta.core.suite import Case, Suite, undeclared_tools
 from skill_delta.core.suite_changes import (
@@ -83,6 +83,7 @@ class Prepared:
     skipped: tuple[SkippedSkill, ...]
     notes: tuple[str, ...]
     objections: tuple[Reason, ...] = ()
+    provenance: Provenance = field(default_factory=Provenance)
     suite_changes: Mapping[str, tuple[CaseChange, ...]] = field(default_factory=dict)
     """Per skill whose cases a pull request changed, what became of each."""
 

@@ -147,6 +147,7 @@ async def _by_pipeline(situation: Situation, folder: Path) -> Any:
             progress=LineProgress(io.StringIO()),
             ledger=NoLedger(),
             cancelled=asyncio.Event(),
+            started_at=datetime(2026, 3, 1, tzinfo=UTC),
             now=lambda: datetime(2026, 3, 1, tzinfo=UTC),
         )
         environment = Environment(

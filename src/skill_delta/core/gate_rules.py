@@ -127,8 +127,8 @@ class RequiredDelta:
             phrase = _Phrase(hearing.evidence, delta, hearing.policy)
             own = [scope for scope in gates if scope.baseline == delta.baseline]
             yield from self._of_delta(delta, own, found, phrase)
-            yield from phrase.missing_skills()
             yield from phrase.unresolved()
+        yield from _never_ran(hearing)
 
     def _of_delta(
         self,
@@ -148,6 +148,15 @@ class RequiredDelta:
                 yield Reason(phrase.of(judgement), judgement.verdict, scope)
 
 
+def _never_ran(hearing: Hearing) -> Iterator[Reason]:
+    """Skills with a bar of their own that were found and of which no case ran, by any baseline."""
+    ran = {outcome.trial.skill for outcome in hearing.evidence.outcomes}
+    for skill, bar in hearing.policy.skill_min_delta.items():
+        if skill not in ran:
+            text = f"skill '{skill}' must reach a delta of {points(bar)}, but none of its cases ran"
+            yield Reason(text, hearing.policy.unmeasured_delta)
+
+
 class _Phrase:
     """The words for one baseline's gates."""
 
@@ -159,9 +168,10 @@ class _Phrase:
         self._skills = len({skill for skill, _ in delta.pairs_by_skill})
 
     def has_own_words(self, scope: Scope) -> bool:
-        """Whether a gate is more than the one over everything, of which nothing was compared."""
+        """Whether a gate says more than that nothing was compared, or that there is no baseline."""
         point = self._policy.method is GateMethod.POINT
-        return point and bool(scope.skill) and scope.skill not in self._gaps
+        only_bar = self._delta.baseline not in self._policy.min_delta
+        return bool(scope.skill) and scope.skill not in self._gaps and (point or only_bar)
 
     def nothing_compared(self) -> Iterator[Reason]:
         bar = self._policy.min_delta.get(self._delta.baseline)
@@ -177,18 +187,9 @@ class _Phrase:
         text = f"no case{about} under runner '{scope.runner}' had a comparable baseline"
         yield Reason(text, self._policy.unmeasured_delta)
 
-    def missing_skills(self) -> Iterator[Reason]:
-        for skill, bar in self._policy.skill_min_delta.items():
-            if skill not in self._delta.skills:
-                text = (
-                    f"skill '{skill}' must reach a delta of {points(bar)}, "
-                    "but none of its cases ran"
-                )
-                yield Reason(text, self._policy.unmeasured_delta)
-
     def unresolved(self) -> Iterator[Reason]:
         for skill, gap in self._gaps.items():
-            if self._policy.bar(self._delta.baseline, skill) is not None:
+            if self._policy.needs(self._delta.baseline, skill):
                 where = self._where
                 yield Reason(f"skill '{skill}' has no resolvable baseline{where}: {gap.message}")
 
@@ -237,24 +238,38 @@ class MaxIncrease:
 
     def decide(self, hearing: Hearing) -> Iterator[Reason]:
         for found in hearing.judged.increases:
-            scope = found.scope
-            about = f"{found.measure.value} of skill '{scope.skill}' against '{scope.baseline}'"
-            if found.ratio is None:
+            about = f"{found.measure.value}{_of_comparison(found.scope, hearing)}"
+            allowed = f"the allowed {points(found.bar - 1)}"
+            if not found.comparable_cases:
+                if not _is_unresolved(found.scope, hearing):
+                    yield Reason(
+                        f"{about}: no case was comparable, so {allowed} was not measured",
+                        Verdict.NOT_MEASURED,
+                    )
+            elif found.ratio is None:
                 yield Reason(
-                    f"{about}: no interval, so the allowed {points(found.bar - 1)} was not "
-                    f"measured ({_no_ratio(found)})",
+                    f"{about}: no interval, so {allowed} was not measured ({_no_ratio(found)})",
                     Verdict.INCONCLUSIVE,
                 )
             elif found.exceeds:
-                low, high = (f"{round(bound - 1, 2) + 0.0:+.0%}" for bound in _bounds(found))
-                yield Reason(
-                    f"{about}: {points(round(found.ratio.ratio - 1, 3))} [{low}, {high}] "
-                    f"is more than the allowed {points(found.bar - 1)}"
+                low, high = (
+                    f"{round(bound - 1, 2) + 0.0:+.0%}"
+                    for bound in (found.ratio.low, found.ratio.high)
                 )
+                more = points(round(found.ratio.ratio - 1, 3))
+                yield Reason(f"{about}: {more} [{low}, {high}] is more than {allowed}")
 
 
-def _bounds(found: Increase) -> tuple[float, float]:
-    return (found.ratio.low, found.ratio.high) if found.ratio else (0.0, 0.0)
+def _of_comparison(scope: Scope, hearing: Hearing) -> str:
+    """` of skill 'x' against 'previous'`, with its runner where there are several."""
+    runners = {runner for delta in hearing.evidence.deltas for runner in delta.runners}
+    under = f" under runner '{scope.runner}'" if len(runners) > 1 else ""
+    return f" of skill '{scope.skill}' against '{scope.baseline}'{under}"
+
+
+def _is_unresolved(scope: Scope, hearing: Hearing) -> bool:
+    """Whether `RequiredDelta` says that there is no such baseline."""
+    return scope.skill in hearing.evidence.unresolved.get(scope.baseline, {})
 
 
 def _no_ratio(found: Increase) -> str:
@@ -270,7 +285,7 @@ class MaxRegressedCases:
         allowed = hearing.policy.max_regressed_cases
         if allowed is None:
             return
-        for delta in hearing.evidence.deltas:
+        for delta in hearing.evidence.asked_deltas:
             for runner, pairs in delta.pairs_by_runner.items():
                 regressed = len(regressed_cases(pairs, hearing.policy))
                 if regressed > allowed:
@@ -279,6 +294,18 @@ class MaxRegressedCases:
                         f"{count(regressed, 'case')} got worse against '{delta.baseline}'{under}, "
                         f"and max-regressed-cases is {allowed}"
                     )
+            yield from self._not_compared(delta, hearing)
+
+    def _not_compared(self, delta: PairedDelta, hearing: Hearing) -> Iterator[Reason]:
+        for (skill, runner), pairs in delta.pairs_by_skill.items():
+            scope = Scope(delta.baseline, runner, skill)
+            if any(pair.comparable for pair in pairs) or _is_unresolved(scope, hearing):
+                continue
+            about = _of_comparison(scope, hearing)
+            yield Reason(
+                f"no case{about} was comparable, so max-regressed-cases was not measured",
+                Verdict.NOT_MEASURED,
+            )
 
 
 RULES: Sequence[GateRule] = (

@@ -85,7 +85,7 @@ class Ruling:
 
 def is_below(delta: float, bar: float) -> bool:
     """The literal comparison. Rates are sums of fractions: unrounded, 0.3 - 0.2 < 0.1."""
-    return round(delta, 12) < bar
+    return round(delta, 12) < round(bar, 12)
 
 
 def rule_on(summary: Summary, rule: DecisionRule) -> Ruling:

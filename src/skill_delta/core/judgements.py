@@ -32,7 +32,9 @@ class Evidence:
 
     `why_empty` says why no case ran at all, where none did. `unresolved` holds, per baseline and
     skill, why there is no such version. `objections` were known before the first trial.
-    `looks_used` counts the looks of a skill's comparison where there was more than one.
+    `looks_used` counts the looks of a skill's comparison where there was more than one. `asked`
+    are the baselines that a person named, None for all: another, such as the empty skill beside a
+    new one, is held to a bar of its own name and to nothing else.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -41,6 +43,13 @@ class Evidence:
     why_empty: str = "no SKILL.md was found"
     objections: tuple[Reason, ...] = ()
     looks_used: Mapping[Scope, int] = field(default_factory=dict)
+    asked: tuple[str, ...] | None = None
+
+    @property
+    def asked_deltas(self) -> tuple[PairedDelta, ...]:
+        """The comparisons that bounds without a baseline's name are about."""
+        asked = self.asked
+        return tuple(d for d in self.deltas if asked is None or d.baseline in asked)
 
     @property
     def candidate(self) -> tuple[Outcome, ...]:
@@ -90,12 +99,14 @@ class Increase:
     """What one comparison used, held against a bar.
 
     `bar` is the ratio allowed (1.2 = a fifth more). `ratio` is None where there is no interval:
-    too few repetitions, or an amount that is unknown. `exceeds` only where all of it lies above.
+    nothing comparable, too few repetitions, or an amount that is unknown. `exceeds` only where all
+    of it lies above.
     """
 
     scope: Scope
     measure: Measure
     bar: float
+    comparable_cases: int
     ratio: RatioInterval | None
     exceeds: bool = False
 
@@ -190,7 +201,7 @@ def gated_pairs(
 def _increases(evidence: Evidence, policy: GatePolicy) -> Iterator[tuple[Increase, float]]:
     if not policy.max_increase:
         return
-    for delta in evidence.deltas:
+    for delta in evidence.asked_deltas:
         for (skill, runner), pairs in delta.pairs_by_skill.items():
             scope = Scope(delta.baseline, runner, skill)
             reading = read(pairs, policy.rule(scope))
@@ -202,11 +213,13 @@ def _increase(
     scope: Scope, reading: Reading | None, measure: Measure, bar: float
 ) -> tuple[Increase, float]:
     """The bar held against the ratio, and the chance of that in a single look."""
-    ratio = reading.ratio(measure) if reading else None
-    chance = reading.p_increase(measure, bar) if reading else None
+    if reading is None:
+        return Increase(scope, measure, bar, 0, None), 0.5
+    cases = len(reading.measurement.comparable)
+    ratio, chance = reading.ratio(measure), reading.p_increase(measure, bar)
     if ratio is None or chance is None:
-        return Increase(scope, measure, bar, None), 0.5
-    return Increase(scope, measure, bar, ratio, exceeds=ratio.low > bar), chance
+        return Increase(scope, measure, bar, cases, None), 0.5
+    return Increase(scope, measure, bar, cases, ratio, exceeds=ratio.low > bar), chance
 
 
 def all_readings(

@@ -68,6 +68,11 @@ class GatePolicy:
         """The delta to reach: the skill's own, else the baseline's; None where there is none."""
         return self.skill_min_delta.get(skill, self.min_delta.get(baseline))
 
+    def needs(self, baseline: str, skill: str) -> bool:
+        """Whether anything that is asked for cannot be told without this comparison."""
+        bounded = bool(self.max_increase) or self.max_regressed_cases is not None
+        return bounded or self.bar(baseline, skill) is not None
+
     def rule(self, scope: Scope) -> DecisionRule:
         """What the interval of a comparison is held against; a delta of 0 where nothing is asked.
 

@@ -79,6 +79,20 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a run was made of, known before its first trial.
+
+    `base` and `head` are full commit ids, None where there is no repository. `changes` are what a
+    pull request did, removed skills and skills that were not evaluated included.
+    """
+
+    base: str | None = None
+    head: str | None = None
+    is_working_copy: bool = False
+    changes: tuple[SkillChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """One run. `base` and `head` are full commit ids, None where there is no repository.
 
@@ -109,6 +123,8 @@ class Report:
     looks: Looks = field(default_factory=Looks)
     trials_saved: int = 0
     """How many trials fewer were run than every planned look would have taken."""
+    spent_before: Spend = Spend()
+    """What trials cost that were lost in an earlier run and had to be run again."""
 
     @property
     def candidate(self) -> tuple[Outcome, ...]:
@@ -132,5 +148,5 @@ class Report:
             skipped=sum(isinstance(outcome, Skipped) for outcome in self.outcomes),
             not_run=sum(isinstance(outcome, NotRun) for outcome in self.outcomes),
             pass_rate=pass_rate(self.candidate),
-            spend=total_spend(self.outcomes),
+            spend=total_spend(self.outcomes) + self.spent_before,
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from skill_delta.core.looks import Adaptive, Looks
 from skill_delta.core.readings import Scope
 from skill_delta.core.trials import (
+    Halt,
     NotRun,
     Outcome,
     Role,
@@ -52,14 +53,14 @@ class Sampling:
         """Whether as many looks were taken as were planned."""
         return self.look >= self.looks.planned
 
-    def after(self, outcomes: Sequence[Outcome], *, by_ceiling: bool) -> Sampling:
-        """When a look has come in.
+    def after(self, outcomes: Sequence[Outcome], halt: Halt | None) -> Sampling:
+        """When a look has come in; `halt` says why some of it was not run.
 
         A further look that a ceiling cut short does not count, and its trials that never started
         were only wished for: the verdict is that of the last complete look.
         """
         cut = set[tuple[str, str]]()
-        if self.look and by_ceiling:
+        if self.look and halt is not None and halt.is_ceiling:
             cut = {_cell(outcome) for outcome in outcomes if isinstance(outcome, NotRun)}
             outcomes = [outcome for outcome in outcomes if not isinstance(outcome, NotRun)]
         if self.look:
@@ -76,7 +77,7 @@ class Sampling:
             next_samples=(),
             outcomes=(*self.outcomes, *outcomes),
             taken=taken,
-            notes=(*self.notes, *_not_counted(cut, self.look)),
+            notes=(*self.notes, *_not_counted(cut, self.look, halt)),
         )
 
     def asking_again(self, undecided: Collection[Scope]) -> Sampling:
@@ -89,11 +90,6 @@ class Sampling:
             if (subject := _undecided_part(sample, undecided)) is not None
         )
         return replace(self, next_samples=again)
-
-    def ended(self, reason: str) -> Sampling:
-        """No further look is taken, for a reason that is no fault of the data."""
-        note = f"no further look was taken after {_looks(self.look)}: {reason}"
-        return replace(self, next_samples=(), notes=(*self.notes, note))
 
     def counted(self, baseline: str, skills: Collection[str]) -> tuple[Outcome, ...]:
         """The outcomes that enter one baseline's comparison: those of the looks it was part of."""
@@ -156,13 +152,11 @@ def _undecided_part(sample: Sample, undecided: Collection[Scope]) -> Subject | N
     return replace(subject, baselines=arms, cases=cases) if cases else None
 
 
-def _not_counted(cut: Collection[tuple[str, str]], look: int) -> Iterator[str]:
-    for skill, _ in sorted(cut):
-        yield f"{skill}: look {look + 1} was cut short by a ceiling, so {_looks(look)} count"
-
-
-def _looks(number: int) -> str:
-    return "the first look" if number == 1 else f"the first {number} looks"
+def _not_counted(cut: Collection[tuple[str, str]], look: int, halt: Halt | None) -> Iterator[str]:
+    for skill in sorted({skill for skill, _ in cut}):
+        before = "the first look" if look == 1 else f"the first {look} looks"
+        reason = halt.reason if halt else ""
+        yield f"{skill}: judged by {before}, since the next one was not completed: {reason}"
 
 
 def _trials_each(sample: Sample) -> int:

@@ -6,6 +6,7 @@ milliseconds; null means unknown or not measured, and never zero.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -268,12 +269,16 @@ class Skipped(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment(_Part):
-    """What it takes to measure again. `model` and `runner_versions` are by runner."""
+    """What it takes to measure again. `model` and `runner_versions` are by runner.
+
+    `hooks_disabled` is there only where it is true: the candidate ran with its hooks suppressed.
+    """
 
     runner_versions: dict[str, str]
     model: dict[str, str]
     repetitions: Count
     seed: int
+    hooks_disabled: Annotated[bool, Field(exclude_if=operator.not_)] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

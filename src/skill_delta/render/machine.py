@@ -76,6 +76,7 @@ def report_document(report: Report) -> document.ReportDocument:
             model=dict(report.environment.models),
             repetitions=report.environment.repetitions,
             seed=report.environment.seed,
+            hooks_disabled=report.environment.hooks_disabled,
         ),
     )
 

@@ -185,6 +185,18 @@ class Settings(_Checked):
     """Run no more cases than this, over all skills."""
     report_dir: str | None = None
     """The folder that all reports are written into, and nothing else is."""
+    record: str | None = None
+    """Append each finished trial to this run record."""
+    resume: str | None = None
+    """Run only what this run record does not hold yet, and append to it."""
+    scorecard: str | None = None
+    """Write the DeltaScorecard here."""
+    baseline_mode: Literal["skill-on", "skill-off", "both"] | None = None
+    """Hook suppression: run with the skill, without it, or both."""
+    run_id: str | None = None
+    """What the run is called in its records; a default is made up."""
+    out: str | None = None
+    """The run record's path under baseline-mode, suffixed per leg."""
 
     @field_validator("runner")
     @classmethod

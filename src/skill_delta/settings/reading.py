@@ -30,7 +30,10 @@ def settle(
     flag, or the file and line, of everything that is wrong.
     """
     written = _config_values(config)
-    settings = _checked({**command.defaults, **written, **flags}, flags, config)
+    values = {**command.defaults, **written, **flags}
+    if values.get("baseline_mode") == "both" and "baseline" not in flags:
+        values["baseline"] = ["none"]
+    settings = _checked(values, flags, config)
     problems = (*_contradictions(settings, command), *_unread(settings, flags))
     if problems:
         raise UserErrors(problems)
@@ -105,6 +108,7 @@ def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]
             )
         )
     problems += _about_looks(settings)
+    problems += _about_records(settings)
     problems += [
         UserError(f"--{name} has nothing to compare with: no baseline was named")
         for name, asked in (
@@ -113,6 +117,7 @@ def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]
                 for measure in settings.increases()
             ),
             ("max-regressed-cases", settings.max_regressed_cases is not None),
+            ("scorecard", settings.scorecard is not None),
         )
         if asked and not settings.baseline
     ]
@@ -135,6 +140,24 @@ def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]
         if not settings.model_of(runner)
     ]
     return problems
+
+
+def _about_records(settings: Settings) -> Iterator[UserError]:
+    mode = settings.baseline_mode
+    wanted = ("none",) if mode == "both" else ()
+    if mode is not None and settings.baseline != wanted:
+        yield UserError(
+            f"--baseline-mode {mode} says what is compared, and so does --baseline",
+            hint="drop one of them: context variants are another axis than hook suppression",
+        )
+    if settings.record is not None and settings.resume is not None:
+        yield UserError("--resume appends to the record that it names, so --record has no effect")
+    if settings.out is not None and (settings.record or settings.resume):
+        yield UserError("--out is the run record's path, and so is that of --record or --resume")
+    if mode == "both" and (settings.record or settings.resume):
+        yield UserError(
+            "--baseline-mode both keeps a record of each leg", hint="name them with --out"
+        )
 
 
 def _about_looks(settings: Settings) -> Iterator[UserError]:

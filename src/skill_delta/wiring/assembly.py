@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -18,14 +18,15 @@ from skill_delta import pipeline
 from skill_delta.core.policy import GateMethod, GatePolicy, Reason
 from skill_delta.core.power import pass_is_reachable
 from skill_delta.core.readings import Scope
-from skill_delta.core.report import Environment, Report
+from skill_delta.core.report import Environment, Provenance, Report, SkippedSkill
+from skill_delta.core.scorecard import effective_disable_hooks
 from skill_delta.core.wording import count, percent
 from skill_delta.errors import Place, ServiceError, UserError
-from skill_delta.execution import Budget, Ceilings, NoLedger
+from skill_delta.execution import Budget, Ceilings
 from skill_delta.history.working_files import WorkingFiles
 from skill_delta.hosts.terminal import BarProgress, LineProgress
 from skill_delta.pipeline import Ports
-from skill_delta.ports import Baselines, Model, Runner, SourceFiles
+from skill_delta.ports import Baselines, Ledger, Model, Runner, SourceFiles
 from skill_delta.preparation import (
     FoundSkill,
     Prepared,
@@ -41,6 +42,7 @@ from skill_delta.providers.scripted import Reply, ScriptedModel, read_replies
 from skill_delta.render.redaction import Redactor
 from skill_delta.runners.model import ModelRunner
 from skill_delta.settings.model import Settings
+from skill_delta.wiring.records import Keeping, kept, notes_of
 from skill_delta.wiring.terminal import Terminal
 
 REPLY_FILES = ("evals/replies.yaml", "evals/replies.yml")
@@ -56,56 +58,107 @@ class Candidate:
     folder: PurePosixPath
 
 
-def evaluate(
-    candidates: Sequence[Candidate],
-    settings: Settings,
-    baselines: Baselines,
-    key: str | None,
-    terminal: Terminal,
-    objections: Sequence[Reason] | None = None,
-) -> Report:
-    """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent.
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a command knows of its run beside the skills: known once they are prepared.
+
+    `notes` come after those of the skills, `first_notes` before.
+    """
+
+    provenance: Provenance = Provenance()
+    skipped: tuple[SkippedSkill, ...] = ()
+    first_notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A run to be made: what to evaluate, what with, and who is told.
 
     `objections` are what a pull request brings; None for a run, which needs cases to pass.
+    `keeping` says where trials are kept.
     """
-    skills = [candidate.found for candidate in candidates]
+
+    candidates: Sequence[Candidate]
+    settings: Settings
+    baselines: Baselines
+    key: str | None
+    terminal: Terminal
+    objections: Sequence[Reason] | None = None
+    surroundings: Callable[[], Surroundings] = Surroundings
+    keeping: Keeping = Keeping()
+
+
+def evaluate(task: Task) -> Report:
+    """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent."""
+    settings, skills = task.settings, [candidate.found for candidate in task.candidates]
     request = request_of(settings, _labels_by_name(skills))
-    if objections is not None:
+    if task.objections is not None:
         policy = replace(request.policy, needs_cases=False)
-        request = replace(request, policy=policy, objections=tuple(objections))
-    runners = runners_of(settings, candidates, key)
-    ready = prepare(skills, request, runners, baselines)
+        request = replace(request, policy=policy, objections=tuple(task.objections))
+    runners = runners_of(settings, task.candidates, task.key)
+    ready = _surrounded(prepare(skills, request, runners, task.baselines), task.surroundings())
     if settings.on_inconclusive == "fail":
         _refuse_unreachable(ready, request.policy)
     if any(runner.costs_money for runner in runners.values()):
         cases = chosen_cases(skills, request.selection)
-        terminal.say(f"{ceiling_of_runs(request, cases, len(runners))}\n")
+        task.terminal.say(f"{ceiling_of_runs(request, cases, len(runners))}\n")
     environment = Environment(
         seed=request.seed,
         runners={name: runner.version for name, runner in runners.items()},
         models={name: runner.model for name, runner in runners.items()},
         repetitions=request.policy.looks.repetitions,
+        hooks_disabled=effective_disable_hooks(
+            any(skill.suite.disable_hooks for skill in skills if skill.suite),
+            override=settings.baseline_mode == "skill-off",
+        ),
     )
-    progress = (BarProgress if terminal.watched else LineProgress)(terminal.err)
+    started_at = datetime.now(UTC)
+    redact = redactor_for(settings.base_url, task.key).redact
+    with kept(task.keeping, ready, request, environment, redact, started_at) as ledger:
+        ports = _Opened(task, runners, ledger, started_at)
+        report = asyncio.run(ports.evaluate(ready, request, environment))
+    return replace(report, notes=(*report.notes, *notes_of(ledger)))
 
-    async def all_of_it() -> Report:
-        cancelled = asyncio.Event()
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What is open while a run runs."""
+
+    task: Task
+    runners: Mapping[str, Runner]
+    ledger: Ledger
+    started_at: datetime
+
+    async def evaluate(
+        self, ready: Prepared, request: RunRequest, environment: Environment
+    ) -> Report:
+        """Run it, and close every runner whatever comes."""
+        cancelled, terminal = asyncio.Event(), self.task.terminal
         with _cancelled_by_signals(cancelled):
             ports = Ports(
-                runners=runners,
-                budget=Budget(_ceilings(settings), time.monotonic),
-                progress=progress,
-                ledger=NoLedger(),
+                runners=self.runners,
+                budget=Budget(_ceilings(self.task.settings), time.monotonic),
+                progress=(BarProgress if terminal.watched else LineProgress)(terminal.err),
+                ledger=self.ledger,
                 cancelled=cancelled,
+                started_at=self.started_at,
                 now=lambda: datetime.now(UTC),
             )
             try:
                 return await pipeline.evaluate(ready, request, environment, ports)
             finally:
-                for runner in runners.values():
+                for runner in self.runners.values():
                     await runner.close()
 
-    return asyncio.run(all_of_it())
+
+def _surrounded(ready: Prepared, around: Surroundings) -> Prepared:
+    return replace(
+        ready,
+        provenance=around.provenance,
+        skipped=(*ready.skipped, *around.skipped),
+        notes=(*around.first_notes, *ready.notes, *around.notes),
+    )
 
 
 def _ceilings(settings: Settings) -> Ceilings:

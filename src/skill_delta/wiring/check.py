@@ -132,11 +132,11 @@ def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
             if not found.skills:
                 return Unchanged(ends, elsewhere=len(skills))
             _refuse_without_key(request, settings)
-            pull_request.refuse_report_folder(request.workspace, settings)
+            record = pull_request.record_in(request.workspace, settings)
             request.starting()
             with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
                 report = pull_request.measure(
-                    found, settings, request.key, terminal, Path(scratch), request.config
+                    found, settings, request.key, terminal, Path(scratch), request.config, record
                 )
             return Evaluated(report, ends, settings)
     except (UserError, ServiceError) as error:

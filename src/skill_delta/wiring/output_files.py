@@ -12,22 +12,33 @@ from skill_delta.settings.model import Settings
 
 
 def outputs_of(settings: Settings) -> Mapping[str, Path]:
-    """The reports to write, their folders made: a path that cannot be is found unspent."""
+    """The reports to write, by format, as `checked_outputs`."""
     named = {
         "json": settings.json_output,
         "junit": settings.junit_output,
         "markdown": settings.markdown_output,
     }
-    outputs = {name: Path(path) for name, path in named.items() if path is not None}
+    if settings.scorecard is not None:
+        refuse_output("--scorecard", Path(settings.scorecard))
+    return checked_outputs({name: path for name, path in named.items() if path is not None})
+
+
+def checked_outputs(named: Mapping[str, str]) -> Mapping[str, Path]:
+    """The reports to write, their folders made: a path that cannot be is found unspent.
+
+    Raises `UserError` for such a path, and for two reports in one place.
+    """
+    outputs = {name: Path(path) for name, path in named.items()}
     for name, path in outputs.items():
-        _refuse_output(f"--{name}-output", path)
+        refuse_output(f"--{name}-output", path)
     places = [path.parent.resolve() / path.name for path in outputs.values()]
     if len(set(places)) < len(places):
         raise UserError(f"two reports would be written to {shown(max(places, key=places.count))}")
     return outputs
 
 
-def _refuse_output(flag: str, path: Path) -> None:
+def refuse_output(flag: str, path: Path) -> None:
+    """Raise `UserError` for what cannot be written, or is no file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.lstat()  # names what cannot be the name of a file

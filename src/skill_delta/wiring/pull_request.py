@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from skill_delta.core.changes import ChangeKind, SkillChange, baselines_for
 from skill_delta.core.documents import Document, read_document
 from skill_delta.core.policy import Reason, Verdict
-from skill_delta.core.report import Report, SkippedSkill
+from skill_delta.core.report import Provenance, Report, SkippedSkill
 from skill_delta.core.suite import Suite
 from skill_delta.core.suite_changes import CaseChange, suite_changes
 from skill_delta.errors import UserError, UserErrors
@@ -29,7 +29,8 @@ from skill_delta.preparation import FoundSkill, Selection, labels
 from skill_delta.settings.commands import COMMANDS
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES, settle
-from skill_delta.wiring.assembly import Candidate, evaluate
+from skill_delta.wiring.assembly import Candidate, Surroundings, Task, evaluate
+from skill_delta.wiring.records import Keeping
 from skill_delta.wiring.report_folder import ReportFolder
 from skill_delta.wiring.terminal import Terminal
 
@@ -114,10 +115,14 @@ def selected(changes: PullRequestChanges, settings: Settings) -> PullRequestChan
     return replace(changes, skills=inside)
 
 
-def refuse_report_folder(workspace: Path, settings: Settings) -> None:
-    """Raise `UserError` for a report folder that cannot be, before anything is spent."""
-    if settings.report_dir is not None:
-        ReportFolder(workspace, settings.report_dir)
+def record_in(workspace: Path, settings: Settings) -> Path | None:
+    """Where trials are kept; None without a report folder.
+
+    Raises `UserError` for a folder that cannot be, before anything is spent.
+    """
+    if settings.report_dir is None:
+        return None
+    return ReportFolder(workspace, settings.report_dir).new_record()
 
 
 def measure(
@@ -127,8 +132,9 @@ def measure(
     terminal: Terminal,
     scratch: Path,
     config: str | None,
+    record: Path | None,
 ) -> Report:
-    """Evaluate the changed skills and decide.
+    """Evaluate the changed skills and decide. Trials are kept in `record`, where there is one.
 
     Raises `UserError` before anything is spent, and `ServiceError` where there is no key.
     Bundles are extracted below `scratch`, whose owner removes them.
@@ -139,19 +145,18 @@ def measure(
     candidates = _candidates(changes, evaluated, settings)
     history = PullRequestBaselines(changes.repository, changes.ends, evaluated, scratch)
     objections += _refusals(changes, found, candidates, settings)
-    report = evaluate(candidates, settings, history, key, terminal, objections)
-    return replace(
-        report,
-        base=changes.ends.base.hex(),
-        head=changes.ends.head.hex(),
-        changes=changes.skills,
-        skipped=(*report.skipped, *_skipped_new(found, settings)),
-        notes=(
-            *config_changes(changes, config),
-            *report.notes,
-            *_history_notes(evaluated, candidates, history),
-        ),
-    )
+
+    def around() -> Surroundings:
+        ends = changes.ends
+        return Surroundings(
+            Provenance(ends.base.hex(), ends.head.hex(), changes=changes.skills),
+            skipped=tuple(_skipped_new(found, settings)),
+            first_notes=tuple(config_changes(changes, config)),
+            notes=tuple(_history_notes(evaluated, candidates, history)),
+        )
+
+    task = Task(candidates, settings, history, key, terminal, objections, around, Keeping(record))
+    return evaluate(task)
 
 
 def _is_there(files: TreeFiles, path: PurePosixPath) -> bool:

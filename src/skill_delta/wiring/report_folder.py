@@ -16,6 +16,9 @@ FILES: Mapping[str, str] = {
 }
 """The reports in it, by format."""
 
+RECORD = "record.jsonl"
+"""The run record in it."""
+
 
 class ReportFolder:
     """A folder inside the workspace that git ignores. Nothing is ever written through a link."""
@@ -28,14 +31,27 @@ class ReportFolder:
     def write(self, files: Mapping[str, str]) -> str:
         """Write the reports, by format. What went wrong, in words, where something did."""
         try:
-            self._path.mkdir(parents=True, exist_ok=True)
-            if not (self._path / ".gitignore").exists():
-                self._replace(".gitignore", "*\n")
+            self._prepare()
             for report, text in files.items():
                 self._replace(FILES[report], text)
         except OSError as error:
             return f"the reports could not be written into {self.name}: {error.strerror}"
         return ""
+
+    def new_record(self) -> Path:
+        """Where the run record goes. What stood there was none of ours. Raises `UserError`."""
+        try:
+            self._prepare()
+            record = self._path / RECORD
+            record.unlink(missing_ok=True)
+        except OSError as error:
+            raise UserError(f"{self.name}/{RECORD} cannot be written: {error.strerror}") from None
+        return record
+
+    def _prepare(self) -> None:
+        self._path.mkdir(parents=True, exist_ok=True)
+        if not (self._path / ".gitignore").exists():
+            self._replace(".gitignore", "*\n")
 
     def _replace(self, name: str, text: str) -> None:
         # Written beside and moved over: a link of that name, put there by a pull request, is

@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import difflib
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from pydantic import JsonValue
 
+from skill_delta.core.report import Report
+from skill_delta.core.scorecard import (
+    BaselineMode,
+    Leg,
+    leg_path,
+    leg_run_id,
+    scorecard,
+    scorecard_path,
+)
+from skill_delta.core.skills import SkillVersion
+from skill_delta.core.suite import Mode
+from skill_delta.core.trials import NOTHING_TO_OFFER
+from skill_delta.core.wording import count
 from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.history.previous import GitBaselines
 from skill_delta.history.working_copy import find_skills
+from skill_delta.ledger.reader import read_record
 from skill_delta.preparation import FoundSkill, labels
 from skill_delta.render import RENDERERS
+from skill_delta.render.scorecard import render_scorecard
 from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
+from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import settle
-from skill_delta.wiring.assembly import evaluate, redactor_for
+from skill_delta.wiring.assembly import Candidate, Task, evaluate, redactor_for
 from skill_delta.wiring.check import is_forgiven
 from skill_delta.wiring.output_files import outputs_of, write
+from skill_delta.wiring.records import Keeping, new_run_id
 from skill_delta.wiring.terminal import Terminal
-from skill_delta.wiring.working_copy import candidates_of, completed, config_of
+from skill_delta.wiring.working_copy import candidates_of, config_of, surroundings
 
 
 def run(
@@ -35,35 +54,123 @@ def run(
     Raises `UserError` before anything is spent, and `ServiceError` where there is no key.
     """
     settings = settle(flags, config_of(paths, config_file))
-    outputs = outputs_of(settings)
-    candidates = candidates_of(find_skills(paths), settings)
+    outputs, keeping = outputs_of(settings), _keeping(settings)
+    candidates = _as_asked(candidates_of(find_skills(paths), settings), settings)
     if "per_skill_min" in flags:
         _refuse_unknown_skills(settings.per_skill_min, [c.found for c in candidates])
     with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
         history = GitBaselines(Path(scratch), settings.base)
+        task = Task(
+            candidates,
+            settings,
+            history,
+            key,
+            terminal,
+            surroundings=lambda: surroundings(candidates, history, settings),
+            keeping=keeping,
+        )
         try:
-            report = evaluate(candidates, settings, history, key, terminal)
+            report = evaluate(task)
         except ServiceError as gone:
             if settings.on_unmeasured == "fail":
                 raise
             terminal.complain(f"not measured: {gone}\n")
             return ExitCode.PASSED
-    report = completed(report, [candidate.found for candidate in candidates], history, settings)
-    redactor = redactor_for(settings.base_url, key)
+    redact = redactor_for(settings.base_url, key).redact
     # The files first: a terminal that gives out takes nothing with it.
-    unwritten = [
-        problem
-        for name, path in outputs.items()
-        if (problem := write(path, redactor.redact(RENDERERS[name](report))))
-    ]
+    written = [write(path, redact(RENDERERS[name](report))) for name, path in outputs.items()]
+    written += _written_scorecards(report, settings, paths, keeping.run_id, redact)
     style = ANSI if terminal.colour else PLAIN
-    terminal.say(redactor.redact(render_terminal(report, style)))
+    terminal.say(redact(render_terminal(report, style)))
+    unwritten = [problem for problem in written if problem]
     for problem in unwritten:
         terminal.complain(f"error: {problem}\n")
     code = report.gate.exit_code
     if is_forgiven(report, settings.on_unmeasured):
         code = ExitCode.PASSED
     return ExitCode.USER_ERROR if unwritten and code is ExitCode.PASSED else code
+
+
+def _keeping(settings: Settings) -> Keeping:
+    """Where the trials go. Raises `UserError` for a record that holds another run already."""
+    run_id = settings.run_id or new_run_id()
+    if settings.resume is not None:
+        path = Path(settings.resume)
+        return Keeping(path, resumed=read_record(path), run_id=run_id)
+    if settings.out is not None:
+        out = Path(settings.out)
+        on, off = (leg_path(out, leg) for leg in LEGS)
+        match settings.baseline_mode:
+            case "both":
+                return Keeping(legs=(_new(on), _new(off)), run_id=run_id)
+            case "skill-off":
+                leg_id = leg_run_id(run_id, BaselineMode.SKILL_OFF)
+                return Keeping(_new(off), run_id=leg_id)
+            case _:
+                return Keeping(_new(out), run_id=run_id)
+    record = Path(settings.record) if settings.record else None
+    return Keeping(_new(record) if record else None, run_id=run_id)
+
+
+LEGS: Final[tuple[Leg, Leg]] = (BaselineMode.SKILL_ON, BaselineMode.SKILL_OFF)
+
+
+def _new(record: Path) -> Path:
+    try:
+        is_taken = record.stat().st_size > 0
+    except (OSError, ValueError):
+        is_taken = False  # there is none yet, or opening it will say what is wrong
+    if is_taken:
+        raise UserError(
+            f"the record {record} holds a run already",
+            hint=f"go on with it by --resume {record}, or name another file",
+        )
+    return record
+
+
+def _as_asked(candidates: Sequence[Candidate], settings: Settings) -> Sequence[Candidate]:
+    """The skill as it is, or suppressed: then what offers it has nothing to offer."""
+    if settings.baseline_mode != "skill-off":
+        return candidates
+    return [replace(candidate, found=_suppressed(candidate.found)) for candidate in candidates]
+
+
+def _suppressed(found: FoundSkill) -> FoundSkill:
+    skill = found.working.skill
+    working = replace(
+        found.working, skill=replace(SkillVersion.none(skill.name), folder=skill.folder)
+    )
+    if found.suite is None:
+        return replace(found, working=working)
+    kept = tuple(case for case in found.suite.cases if case.mode is not Mode.OFFERED)
+    left_out = len(found.suite.cases) - len(kept)
+    notes = (f"{count(left_out, 'case')} left out: {NOTHING_TO_OFFER}",) if left_out else ()
+    suite = replace(found.suite, cases=kept, notes=(*found.suite.notes, *notes))
+    return replace(found, working=working, suite=suite)
+
+
+def _written_scorecards(
+    report: Report,
+    settings: Settings,
+    paths: Sequence[Path],
+    run_id: str,
+    redact: Callable[[str], str],
+) -> list[str]:
+    """What went wrong while writing the DeltaScorecard, where one is asked for."""
+    places = [Path(settings.scorecard)] if settings.scorecard else []
+    if settings.out and settings.baseline_mode == "both":
+        places.append(scorecard_path(Path(settings.out)))
+    if not places or not report.deltas:
+        return []
+    found = scorecard(
+        report.deltas[0],
+        suite_id=", ".join(subject.label for subject in report.subjects),
+        suite_path=", ".join(map(str, paths)),
+        generated_at=report.finished_at,
+        run_id=run_id,
+        live=bool(settings.asking_runners),
+    )
+    return [write(place, redact(render_scorecard(found))) for place in places]
 
 
 def _refuse_unknown_skills(named: Iterable[str], skills: Sequence[FoundSkill]) -> None:

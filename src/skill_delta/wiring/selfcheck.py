@@ -18,7 +18,7 @@ from skill_delta.render.noise_floor import render_noise_floors
 from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
 from skill_delta.settings.commands import SELFCHECK
 from skill_delta.settings.reading import settle
-from skill_delta.wiring.assembly import evaluate, redactor_for
+from skill_delta.wiring.assembly import Task, evaluate, redactor_for
 from skill_delta.wiring.output_files import outputs_of, write
 from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import candidates_of, config_of
@@ -66,7 +66,7 @@ def selfcheck(
     )
     outputs = outputs_of(settings)
     candidates = candidates_of(find_skills(paths), settings)
-    report = evaluate(candidates, settings, Itself(), key, terminal)
+    report = evaluate(Task(candidates, settings, Itself(), key, terminal))
     redactor = redactor_for(settings.base_url, key)
     unwritten = [
         problem

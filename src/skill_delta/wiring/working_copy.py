@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from skill_delta.core.documents import Document, read_document
-from skill_delta.core.report import Report
+from skill_delta.core.report import Provenance
 from skill_delta.core.skills import WorkingSkill
 from skill_delta.core.suite import Suite
 from skill_delta.core.trials import NO_SKILL
@@ -22,7 +21,7 @@ from skill_delta.history.working_files import shown, source_files_for
 from skill_delta.preparation import FoundSkill, labels
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES
-from skill_delta.wiring.assembly import Candidate, read_named
+from skill_delta.wiring.assembly import Candidate, Surroundings, read_named
 
 
 def config_of(paths: Sequence[Path], named: Path | None) -> Document | None:
@@ -65,37 +64,35 @@ def candidates_of(skills: Sequence[WorkingSkill], settings: Settings) -> tuple[C
 
 def _candidate(working: WorkingSkill, evals: str | None) -> Candidate:
     files, folder = source_files_for(Path(working.location))
-    suite = _named_suite(working, evals) if evals else read_suite(working.skill.name, files, folder)
+    name = working.skill.name
+    suite = named_suite(name, Path(evals)) if evals else read_suite(name, files, folder)
     return Candidate(FoundSkill(working, suite), files, folder)
 
 
-def _named_suite(working: WorkingSkill, evals: str) -> Suite | None:
-    path = Path(evals).absolute()
+def named_suite(skill_name: str, evals: Path) -> Suite | None:
+    """The cases of an eval file, or of a folder of them, that a person named."""
+    path = evals.absolute()
     files, folder = source_files_for(path if path.is_dir() else path.parent)
     explicit = folder if path.is_dir() else folder / path.name
-    return read_suite(working.skill.name, files, folder, (explicit,))
+    return read_suite(skill_name, files, folder, (explicit,))
 
 
-def completed(
-    report: Report, skills: Sequence[FoundSkill], history: GitBaselines, settings: Settings
-) -> Report:
-    """Name both ends of the comparison, where there is a repository, and what no bundle holds."""
+def surroundings(
+    candidates: Sequence[Candidate], history: GitBaselines, settings: Settings
+) -> Surroundings:
+    """Both ends of the comparison, where there is a repository, and what no bundle holds."""
+    skills = [candidate.found for candidate in candidates]
     notes = tuple(
         f"{label}: not in the baseline's bundle: {', '.join(names)}"
         for label, skill in zip(labels(skills), skills, strict=True)
         if (names := history.left_out.get(skill.working.location))
     )
-    report = replace(report, notes=(*report.notes, *notes))
     repository = Repository.discover(Path(skills[0].working.location)) if skills else None
     if repository is None:
-        return report
+        return Surroundings(notes=notes)
     with repository:
         head = repository.head()
         start = find_commit(repository, settings.base) if settings.base else head
     compared = any(name != NO_SKILL for name in settings.baseline)
-    return replace(
-        report,
-        head=head.hex() if head else None,
-        base=start.hex() if start and compared else None,
-        is_working_copy=True,
-    )
+    base = start.hex() if start and compared else None
+    return Surroundings(Provenance(base, head.hex() if head else None, True), notes=notes)

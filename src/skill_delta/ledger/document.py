@@ -1,0 +1,219 @@
+"""The lines of a run record, version 1: JSON Lines, told apart by their `line`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    WrapSerializer,
+)
+
+from skill_delta.core.changes import SkillChange
+from skill_delta.core.policy import Reason
+from skill_delta.core.report import BaselineSource, Environment, SkippedSkill
+from skill_delta.core.skills import SkillVersion
+from skill_delta.core.suite_changes import CaseChange
+from skill_delta.core.transcript import Transcript, Usage
+from skill_delta.core.trials import (
+    Arm,
+    CheckResult,
+    Errored,
+    Outcome,
+    Role,
+    Scored,
+    Subject,
+    Trial,
+)
+from skill_delta.ledger.cases import RecordedCase
+
+RECORD_VERSION: Literal[1] = 1
+
+
+class _Line:
+    """A later version may add keys: what this one does not know it does not read."""
+
+    __slots__ = ()
+    __pydantic_config__ = ConfigDict(extra="ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedArm:
+    """One arm. Its files are named with their hashes, and kept nowhere."""
+
+    role: Role
+    skill: SkillVersion
+    baseline: str
+
+    @classmethod
+    def of(cls, arm: Arm) -> RecordedArm:
+        return cls(arm.role, portable(arm.skill), arm.baseline)
+
+    def restored(self) -> Arm:
+        return Arm(self.role, self.skill, self.baseline)
+
+
+def portable(skill: SkillVersion) -> SkillVersion:
+    """The same version without the folder that holds its files on this machine."""
+    if skill.bundle is None:
+        return skill
+    return replace(skill, bundle=replace(skill.bundle, root=PurePosixPath()))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSubject:
+    """A skill of the run, its arms and its cases."""
+
+    label: str
+    candidate: RecordedArm
+    baselines: tuple[RecordedArm, ...]
+    cases: tuple[RecordedCase, ...]
+
+    @classmethod
+    def of(cls, subject: Subject) -> RecordedSubject:
+        return cls(
+            subject.label,
+            RecordedArm.of(subject.candidate),
+            tuple(map(RecordedArm.of, subject.baselines)),
+            tuple(map(RecordedCase.of, subject.cases)),
+        )
+
+    def restored(self) -> Subject:
+        """Raises ValueError for a case that this version cannot read."""
+        return Subject(
+            self.label,
+            self.candidate.restored(),
+            tuple(arm.restored() for arm in self.baselines),
+            tuple(case.restored() for case in self.cases),
+        )
+
+
+def _without_hooks_enabled(
+    environment: Environment, serialise: SerializerFunctionWrapHandler
+) -> dict[str, JsonValue]:
+    """`hooks_disabled` is there only where it is true: records without the key stay as they are."""
+    written: dict[str, JsonValue] = serialise(environment)
+    if not environment.hooks_disabled:
+        written.pop("hooks_disabled", None)
+    return written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine(_Line):
+    """The head of a record: all that was settled before the first trial.
+
+    `request` is what was asked for, as the command that writes and reads it spells it.
+    """
+
+    line: Literal["run"] = "run"
+    record_version: Literal[1] = RECORD_VERSION
+    skill_delta_version: str
+    run_id: str
+    started_at: datetime
+    request: JsonValue
+    environment: Annotated[Environment, WrapSerializer(_without_hooks_enabled)]
+    subjects: tuple[RecordedSubject, ...]
+    sources: tuple[BaselineSource, ...] = ()
+    skipped: tuple[SkippedSkill, ...] = ()
+    notes: tuple[str, ...] = ()
+    objections: tuple[Reason, ...] = ()
+    suite_changes: dict[str, tuple[CaseChange, ...]] = field(default_factory=dict)
+    base: str | None = None
+    head: str | None = None
+    is_working_copy: bool = False
+    changes: tuple[SkillChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrialKey:
+    """Which trial of a run. `baseline` is blank for the candidate."""
+
+    skill: str
+    case: str
+    runner: str
+    baseline: str
+    repetition: int
+
+    @classmethod
+    def of(cls, trial: Trial) -> TrialKey:
+        return cls(trial.skill, trial.case.name, trial.runner, trial.arm.baseline, trial.repetition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialLine(_Line):
+    """One finished trial. Without `error` it was scored; `cost_usd` is null where unknown."""
+
+    line: Literal["trial"] = "trial"
+    key: TrialKey
+    fingerprint: str
+    error: str | None = None
+    checks: tuple[CheckResult, ...] = ()
+    transcript: Transcript | None
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+
+    @classmethod
+    def of(cls, outcome: Scored | Errored, fingerprint: str) -> TrialLine:
+        key = TrialKey.of(outcome.trial)
+        match outcome:
+            case Scored(transcript=transcript, checks=checks):
+                return cls(key=key, fingerprint=fingerprint, checks=checks, transcript=transcript)
+            case Errored():
+                return cls(
+                    key=key,
+                    fingerprint=fingerprint,
+                    error=outcome.reason,
+                    transcript=outcome.transcript,
+                    usage=outcome.usage,
+                    cost_usd=outcome.cost_usd,
+                )
+
+    def outcome_of(self, trial: Trial) -> Outcome:
+        """What the trial ended as. Raises ValueError for a line that says neither."""
+        if self.error is not None:
+            return Errored(trial, self.error, self.usage, self.cost_usd, self.transcript)
+        if self.transcript is None:
+            raise ValueError("a trial has neither an answer nor an error")
+        return Scored(trial, self.transcript, self.checks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndLine(_Line):
+    """The end of a run that ended by itself. `halted` says why some trials were not run."""
+
+    line: Literal["end"] = "end"
+    finished_at: datetime
+    halted: str
+    by_ceiling: bool
+
+
+AnyLine: TypeAlias = Annotated[RunLine | TrialLine | EndLine, Field(discriminator="line")]
+
+LINES: TypeAdapter[RunLine | TrialLine | EndLine] = TypeAdapter(AnyLine)
+
+
+def fingerprint_of(trial: Trial, runner_version: str, model: str) -> str:
+    """What a trial's outcome depends on, as 64 hexadecimal digits.
+
+    The arm, the skill with the hashes of its files, the case, the runner and its version, the
+    model, and which repetition it is: with any of them another, it is another trial.
+    """
+    skill = trial.arm.skill
+    files = skill.bundle.files if skill.bundle else ()
+    parts = (
+        TrialKey.of(trial),
+        (skill.name, skill.description, skill.instructions),
+        sorted((str(file.path), file.sha256) for file in files),
+        trial.case.fingerprint,
+        runner_version,
+        model,
+    )
+    return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()

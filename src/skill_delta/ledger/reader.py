@@ -1,0 +1,138 @@
+"""Reads a run record back, whatever a killed run has left of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from skill_delta.core.scores import Spend
+from skill_delta.core.trials import Outcome, Subject, Trial
+from skill_delta.errors import Place, UserError
+from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, TrialLine
+
+LONGEST_LINE = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a run record holds: the last run's head, every trial of any of its runs, its end.
+
+    `of_last_run` are the trials that the last run has, run or taken over; of another there may be
+    more. `end` is None where it was killed. `superseded` is what trials cost that were run again.
+    """
+
+    run: RunLine
+    subjects: tuple[Subject, ...]
+    trials: Mapping[TrialKey, TrialLine]
+    of_last_run: frozenset[TrialKey]
+    end: EndLine | None
+    superseded: Spend = Spend()
+
+    def outcome_of(self, trial: Trial) -> Outcome | None:
+        """What the trial ended as in the last run; None where it is not there."""
+        key = TrialKey.of(trial)
+        return self.trials[key].outcome_of(trial) if key in self.of_last_run else None
+
+
+def read_record(path: Path) -> Record | None:
+    """The record; None where a run was killed before it had written anything.
+
+    Raises `UserError`, with the line, for what is no record or one of a later version. Half a
+    line is what a killed run leaves: it is left out.
+    """
+    run: RunLine | None = None
+    end: EndLine | None = None
+    trials: dict[TrialKey, TrialLine] = {}
+    own: set[TrialKey] = set()
+    superseded = Spend()
+    for place, line in _lines(path):
+        match line:
+            case RunLine():
+                run, end = line, None
+                own.clear()
+            case EndLine():
+                end = line
+            case TrialLine():
+                if trials.get(line.key) != line:
+                    superseded += _cost_of(trials.get(line.key))
+                trials[line.key] = line
+                own.add(line.key)
+        if run is None:
+            raise UserError("this is no run record: it does not begin with a run", place=place)
+    if run is None:
+        return None
+    try:
+        subjects = tuple(subject.restored() for subject in run.subjects)
+    except ValueError as error:
+        raise UserError(f"the record {path} cannot be read: {_first(error)}") from None
+    return Record(run, subjects, trials, frozenset(own), end, superseded)
+
+
+def _cost_of(line: TrialLine | None) -> Spend:
+    if line is None:
+        return Spend()
+    if line.error is not None:
+        return Spend(line.usage, line.cost_usd)
+    answered = line.transcript
+    return Spend(answered.usage, answered.cost_usd) if answered else Spend()
+
+
+def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine]]:
+    with os.fdopen(_opened(path), "rb") as file:
+        number = 0
+        while raw := file.readline(LONGEST_LINE + 1):
+            number += 1
+            place = Place(str(path), number)
+            if len(raw) > LONGEST_LINE:
+                raise UserError("the line is longer than any of a record", place=place)
+            line = _read(raw, place) if raw.strip() else None
+            if line is not None:
+                yield place, line
+
+
+def _read(raw: bytes, place: Place) -> RunLine | TrialLine | EndLine | None:
+    """One line; None for half a line."""
+    try:
+        value = json.loads(raw)
+    except RecursionError:
+        raise UserError("the line nests too deeply", place=place) from None
+    except ValueError as error:
+        if raw.startswith(b"{"):
+            return None
+        raise UserError(f"this is no line of a run record: {error}", place=place) from None
+    if isinstance(value, dict) and value.get("record_version", 1) != 1:
+        raise UserError(
+            f"the record is of version {value['record_version']}, and this program reads version 1",
+            hint="read it with a newer skill-delta",
+            place=place,
+        )
+    try:
+        return LINES.validate_python(value)
+    except ValueError as error:
+        problem = f"this is no line of a run record: {_first(error)}"
+        raise UserError(problem, place=place) from None
+
+
+def _opened(path: Path) -> int:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"the record {path} cannot be read: {reason}") from None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise UserError(f"the record {path} is no file")
+    return file
+
+
+def _first(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        detail = error.errors()[0]
+        return f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}"
+    return str(error)

@@ -1,0 +1,117 @@
+"""Writes a run record: a line the moment a trial is done, on the disk within a second."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import JsonValue
+
+from skill_delta.errors import UserError
+from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialLine
+
+LINES_A_SYNC = 16
+SECONDS_A_SYNC = 1.0
+
+
+class RecordWriter:
+    """Appends to one record, after what a killed run may have left of a line.
+
+    What others said is redacted before it is written. Raises `UserError` where the file cannot be
+    opened; a write that fails later never ends the run, and is told as `problem`.
+    """
+
+    def __init__(
+        self, path: Path, redact: Callable[[str], str], clock: Callable[[], float]
+    ) -> None:
+        """`clock` counts seconds."""
+        self._redact = redact
+        self._clock = clock
+        self._unsynced = 0
+        self._synced_at = clock()
+        self.problem = ""
+        """What went wrong while writing, in words; empty while nothing did."""
+        self._path = path
+        self._file = _opened(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def write(self, line: RunLine | TrialLine | EndLine) -> None:
+        """Append one line. Never raises for the disk's sake."""
+        value = _redacted(LINES.dump_python(line, mode="json"), self._redact)
+        # ASCII: half a surrogate pair, which a model can send, is no UTF-8.
+        data = (json.dumps(value) + "\n").encode("ascii")
+        if self.problem:
+            return
+        try:
+            # In one piece: what a kill leaves is whole lines, and at most one half.
+            while data:
+                data = data[os.write(self._file, data) :]
+            self._unsynced += 1
+            due = self._clock() - self._synced_at >= SECONDS_A_SYNC
+            if due or self._unsynced >= LINES_A_SYNC:
+                self._sync()
+        except OSError as error:
+            self.problem = f"the record {self._path} could not be written: {error.strerror}"
+
+    def _sync(self) -> None:
+        os.fsync(self._file)
+        self._unsynced = 0
+        self._synced_at = self._clock()
+
+    def close(self) -> None:
+        """Put the rest on the disk."""
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            self.problem = self.problem or f"the record {self._path}: {error.strerror}"
+        finally:
+            os.close(self._file)
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, flags, 0o644)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"the record {path} cannot be written: {reason}") from None
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise UserError(f"the record {path} is no file")
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            os.write(file, b"\n")
+    except OSError as error:
+        os.close(file)
+        raise UserError(f"the record {path} cannot be written: {error.strerror}") from None
+    except UserError:
+        os.close(file)
+        raise
+    return file
+
+
+def _redacted(value: JsonValue, redact: Callable[[str], str]) -> JsonValue:
+    """The same value with secrets taken out of its texts, before any of them is escaped."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [_redacted(item, redact) for item in value]
+    if isinstance(value, dict):
+        return {redact(key): _redacted(item, redact) for key, item in value.items()}
+    return value

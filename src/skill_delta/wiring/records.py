@@ -1,0 +1,166 @@
+"""Between a run and its record: what was settled becomes a head, and a head becomes that again."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from skill_delta import __version__
+from skill_delta.core.report import Environment, Provenance
+from skill_delta.core.scorecard import BaselineMode, leg_run_id
+from skill_delta.core.suite import Mode
+from skill_delta.core.trials import Role
+from skill_delta.core.wording import count
+from skill_delta.execution import NoLedger
+from skill_delta.ledger.document import RecordedSubject, RunLine
+from skill_delta.ledger.ledgers import RecordLedger
+from skill_delta.ledger.legs import LegLedger
+from skill_delta.ledger.reader import Record
+from skill_delta.ledger.writer import RecordWriter
+from skill_delta.ports import Ledger
+from skill_delta.preparation import Prepared, RunRequest
+
+_REQUEST: TypeAdapter[RunRequest] = TypeAdapter(RunRequest)
+
+
+def new_run_id() -> str:
+    """A name for a run that nobody named: when it started, and four random bytes."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+
+def run_line(
+    ready: Prepared,
+    request: RunRequest,
+    environment: Environment,
+    run_id: str,
+    started_at: datetime,
+) -> RunLine:
+    """The head of a run's record."""
+    provenance = ready.provenance
+    return RunLine(
+        skill_delta_version=__version__,
+        run_id=run_id,
+        started_at=started_at,
+        request=_REQUEST.dump_python(request, mode="json"),
+        environment=environment,
+        subjects=tuple(map(RecordedSubject.of, ready.subjects)),
+        sources=ready.sources,
+        skipped=ready.skipped,
+        notes=ready.notes,
+        objections=ready.objections,
+        suite_changes=dict(ready.suite_changes),
+        base=provenance.base,
+        head=provenance.head,
+        is_working_copy=provenance.is_working_copy,
+        changes=provenance.changes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where a run keeps its trials: in one record, in one for each leg, or nowhere.
+
+    `resumed` is what the record holds already. `run_id` is made up where it is blank.
+    """
+
+    record: Path | None = None
+    legs: tuple[Path, Path] | None = None
+    resumed: Record | None = None
+    run_id: str = ""
+
+
+@contextlib.contextmanager
+def kept(
+    keeping: Keeping,
+    ready: Prepared,
+    request: RunRequest,
+    environment: Environment,
+    redact: Callable[[str], str],
+    started_at: datetime,
+) -> Iterator[Ledger]:
+    """What the run keeps its trials in, its head written. Raises `UserError` where it cannot."""
+    with contextlib.ExitStack() as open_files:
+
+        def ledger(path: Path, line: RunLine) -> RecordLedger:
+            writer = open_files.enter_context(RecordWriter(path, redact, time.monotonic))
+            writer.write(line)
+            versions, models = environment.runners, environment.models
+            return RecordLedger(writer, versions, models, keeping.resumed)
+
+        line = run_line(ready, request, environment, keeping.run_id or new_run_id(), started_at)
+        if keeping.legs is not None:
+            lines = (_skill_on(line), _skill_off(line))
+            yield LegLedger(*map(ledger, keeping.legs, lines))
+        elif keeping.record is not None:
+            yield ledger(keeping.record, line)
+        else:
+            yield NoLedger()
+
+
+def _skill_on(line: RunLine) -> RunLine:
+    """The head of the leg with the skill: a run without a baseline."""
+    subjects = tuple(replace(subject, baselines=()) for subject in line.subjects)
+    return _alone(
+        replace(line, run_id=leg_run_id(line.run_id, BaselineMode.SKILL_ON), subjects=subjects)
+    )
+
+
+def _skill_off(line: RunLine) -> RunLine:
+    """The head of the leg without it: what it runs is read as a candidate."""
+    subjects = tuple(
+        replace(
+            subject,
+            candidate=replace(baseline, role=Role.CANDIDATE, baseline=""),
+            baselines=(),
+            cases=tuple(case for case in subject.cases if case.mode is not Mode.OFFERED),
+        )
+        for subject in line.subjects
+        for baseline in subject.baselines
+    )
+    environment = replace(line.environment, hooks_disabled=True)
+    run_id = leg_run_id(line.run_id, BaselineMode.SKILL_OFF)
+    return _alone(replace(line, run_id=run_id, subjects=subjects, environment=environment))
+
+
+def _alone(line: RunLine) -> RunLine:
+    request = _REQUEST.validate_python(line.request)
+    policy = replace(request.policy, min_delta={}, skill_min_delta={}, max_increase={})
+    alone = replace(request, baselines=(), policy=replace(policy, max_regressed_cases=None))
+    return replace(line, sources=(), request=_REQUEST.dump_python(alone, mode="json"))
+
+
+def notes_of(ledger: Ledger) -> Iterator[str]:
+    """What a reader of the report should know of its record."""
+    match ledger:
+        case RecordLedger():
+            if ledger.stale:
+                yield (
+                    f"{count(len(ledger.stale), 'recorded trial')} could not be used: the skill, "
+                    "the case, the runner or the model is another now"
+                )
+            if ledger.writer.problem:
+                yield ledger.writer.problem
+        case LegLedger(skill_on=on, skill_off=off):
+            yield from (leg.writer.problem for leg in (on, off) if leg.writer.problem)
+
+
+def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
+    """What was settled before the recorded run. Raises ValueError for a request that is none."""
+    run = record.run
+    ready = Prepared(
+        subjects=record.subjects,
+        sources=run.sources,
+        skipped=run.skipped,
+        notes=run.notes,
+        objections=run.objections,
+        provenance=Provenance(run.base, run.head, run.is_working_copy, run.changes),
+        suite_changes=run.suite_changes,
+    )
+    return ready, _REQUEST.validate_python(run.request)

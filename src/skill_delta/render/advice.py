@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from skill_delta.core.policy import Verdict
 from skill_delta.core.report import Report
 from skill_delta.core.skills import Unresolved
 from skill_delta.core.trials import Errored, NotRun
@@ -34,6 +35,16 @@ def _advice(report: Report) -> Iterator[str]:
         )
     elif report.summary.failed:
         yield "Read the failed checks above: the skill, or what a check asks of it, needs an edit."
+    if report.gate.verdict is Verdict.INCONCLUSIVE:
+        yield (
+            "Add cases, or raise `max-repeat`: this suite cannot tell a regression of the size that "
+            "`margin` tolerates from chance. `on-inconclusive: fail` asks for a verdict."
+        )
+    if any(change.weakens_the_suite for each in report.suite_changes.values() for change in each):
+        yield (
+            "Look at the cases that the pull request removed or loosened: `suite: base` judges by "
+            "those of the base."
+        )
     if any(isinstance(source.version, Unresolved) for source in report.sources):
         yield (
             "Give the baseline something to resolve to: fetch the whole history "

@@ -129,8 +129,7 @@ def _lines(judgement: Judgement, report: Report) -> Iterator[str]:
     if abs((reading.difference.pass_rate or 0.0) - reading.interval.delta) > 1e-9:
         pooled = points(reading.difference.pass_rate or 0.0)
         yield f"Δ is over case means; over all runs alike it is {pooled} points"
-    if judgement.verdict is not Verdict.FAIL:
-        yield _largest_drop(reading)
+    yield _largest_drop(reading)
     if judgement.verdict is Verdict.INCONCLUSIVE:
         yield settling(reading)
     yield detectable(reading)

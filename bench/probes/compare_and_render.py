@@ -12,9 +12,10 @@ from typing import ParamSpec, TypeVar
 
 from skill_delta.core.checks.base import CheckSpec, Finding
 from skill_delta.core.gate import decide
-from skill_delta.core.judgements import Evidence
+from skill_delta.core.judgements import Evidence, all_readings
+from skill_delta.core.looks import Looks
 from skill_delta.core.paired import compare
-from skill_delta.core.policy import GatePolicy
+from skill_delta.core.policy import GateMethod, GatePolicy
 from skill_delta.core.report import BaselineSource, Environment, Report
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite import Case, Check
@@ -119,8 +120,12 @@ class Steps:
 def report_of(subjects: tuple[Subject, ...], arrived: list[Outcome], steps: Steps) -> Report:
     outcomes = steps.take("put in order", in_report_order, arrived, subjects, [RUNNER])
     delta = steps.take("compare", compare, BASELINE, outcomes, {})
-    policy = GatePolicy(min_delta={BASELINE: 0.0})
-    gate = steps.take("decide", decide, Evidence(outcomes, (delta,)), policy)
+    policy = GatePolicy(
+        method=GateMethod.INTERVAL, min_delta={BASELINE: 0.0}, looks=Looks(REPEATS, REPEATS)
+    )
+    evidence = Evidence(outcomes, (delta,))
+    gate = steps.take("decide", decide, evidence, policy)
+    readings = steps.take("read", all_readings, evidence, policy, {})
     return Report(
         started_at=datetime(2026, 3, 1, 12, tzinfo=UTC),
         finished_at=datetime(2026, 3, 1, 13, tzinfo=UTC),
@@ -128,6 +133,7 @@ def report_of(subjects: tuple[Subject, ...], arrived: list[Outcome], steps: Step
         outcomes=outcomes,
         deltas=(delta,),
         gate=gate,
+        readings=readings,
         environment=Environment(7, {RUNNER: "0.1.0"}, {RUNNER: "bench"}, REPEATS),
         sources=tuple(
             BaselineSource(subject.label, BASELINE, subject.baselines[0].skill)

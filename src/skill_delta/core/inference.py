@@ -241,14 +241,23 @@ def p_exact(measurement: Measurement) -> float | None:
     observed = sum(round(sum(c.candidate)) * step for c, step in zip(cases, steps, strict=True))
     # Sorted, so that the order of arrival cannot reach even the last bit.
     parts = sorted(tuple(_shares(c, step).items()) for c, step in zip(cases, steps, strict=True))
+    if _work(parts) > MOST_STEPS:
+        return None
     total: Mapping[int, float] = {0: 1.0}
-    done = 0
     for part in parts:
-        done += len(total) * len(part)
-        if done > MOST_STEPS:
-            return None
         total = _convolved(total, part)
     return min(1.0, fsum(chance for value, chance in total.items() if value <= observed))
+
+
+def _work(parts: Sequence[Sequence[tuple[int, float]]]) -> int:
+    """At most how many steps it takes to convolve the parts, worked out before any is taken."""
+    sums, span, work = 1, 0, 0
+    for part in parts:
+        work += sums * len(part)
+        span += part[-1][0] - part[0][0]
+        # No more sums than there are ways to make one, nor than whole numbers in their span.
+        sums = min(sums * len(part), span + 1)
+    return work
 
 
 def _whole_steps(steps: Sequence[Fraction]) -> list[int]:

@@ -37,8 +37,8 @@ def _advice(report: Report) -> Iterator[str]:
         yield "Read the failed checks above: the skill, or what a check asks of it, needs an edit."
     if report.gate.verdict is Verdict.INCONCLUSIVE:
         yield (
-            "Add cases, or raise `max-repeat`: this suite cannot tell a regression of the size that "
-            "`margin` tolerates from chance. `on-inconclusive: fail` asks for a verdict."
+            "Add cases, or raise `max-repeat`: these runs cannot tell chance from a regression of "
+            "the size that `margin` tolerates. `on-inconclusive: fail` asks for a verdict."
         )
     if any(change.weakens_the_suite for each in report.suite_changes.values() for change in each):
         yield (

@@ -150,14 +150,16 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
         return report.readings.get(Scope(name, runner, skill, untouched))
 
     left_alone = sure(alone, untouched=True)
-    whole = sure(alone)
+    of_runners = {
+        runner: _metrics(each, sure(runner), _verdict(report, name, runner))
+        for runner, each in delta.runners.items()
+    }
+    # With one runner the whole is what that runner did, and nothing is worked out twice.
+    whole = of_runners[alone] if alone is not None else _metrics(delta.overall, None, None)
     return document.BaselineDelta(
-        **_fields(_metrics(delta.overall, whole, _verdict(report, name, alone))),
+        **_fields(whole),
         baseline=encodable(name),
-        runners={
-            encodable(runner): _metrics(each, sure(runner), _verdict(report, name, runner))
-            for runner, each in delta.runners.items()
-        },
+        runners={encodable(runner): metrics for runner, metrics in of_runners.items()},
         skills={
             encodable(skill): _metrics(
                 each, sure(alone, skill), _verdict(report, name, alone, skill)

@@ -38,8 +38,11 @@ class Job:
         files: Path,
         capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,
+        server_url: str = "https://github.com",
     ) -> None:
+        """`server_url` is where git serves the repository."""
         self.checkout = checkout
+        self.server_url = server_url
         self.github = github
         self._files = files
         self._capsys = capsys
@@ -110,7 +113,7 @@ class Job:
             "GITHUB_REPOSITORY": self.github.repository.name,
             "GITHUB_RUN_ATTEMPT": "1",
             "GITHUB_RUN_ID": str(self._run),
-            "GITHUB_SERVER_URL": "https://github.com",
+            "GITHUB_SERVER_URL": self.server_url,
             "GITHUB_SHA": self.checkout.head(),
             "GITHUB_STEP_SUMMARY": str(folder / "summary"),
             "GITHUB_WORKSPACE": str(self.checkout.folder),

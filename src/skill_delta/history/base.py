@@ -149,9 +149,11 @@ def _commit(repository: Repository, name: str, role: str) -> bytes:
     """The commit of a full id, also behind an annotated tag."""
     try:
         return find_commit(repository, name)
-    except UnknownRevision:
+    except UnknownRevision as error:
         missing = bytes.fromhex(name)
-        raise UnknownBase(f"commit {name}, {role}, is not in this clone", missing) from None
+        tried = error.why.partition(", and ")[2]
+        why = f", and {tried}" if tried else ""
+        raise UnknownBase(f"commit {name}, {role}, is not in this clone{why}", missing) from None
 
 
 def _fork_point(repository: Repository, head: bytes, branch: str) -> bytes:
@@ -180,8 +182,10 @@ def _tip(repository: Repository, branch: str) -> bytes:
     else:
         name = branch.removeprefix("refs/heads/").encode("utf-8", "replace")
         # A checkout of a pull request has the remote's branches, and none of its own.
-        tip = repository.ref(b"refs/remotes/origin/" + name) or repository.ref(
-            b"refs/heads/" + name
+        tip = (
+            repository.ref(b"refs/remotes/origin/" + name)
+            or repository.ref(b"refs/heads/" + name)
+            or repository.remote_ref(b"refs/heads/" + name)
         )
     if tip is None:
         raise UnknownBase(f"the branch {branch or 'that work is based on'} is not in this clone")

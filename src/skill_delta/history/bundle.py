@@ -113,6 +113,7 @@ def extract_bundle(
         files = _at_most(limits.files, extraction.files(tree))
         if not files:
             return None, tuple(sorted(extraction.left_out))
+        repository.fetch_together(entry.oid for _, entry in files)
         with _new_folder(scratch) as root:
             written = tuple(extraction.write(path, entry, root) for path, entry in sorted(files))
     except (OSError, ValueError) as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 from dulwich.errors import (
     ApplyDeltaError,
@@ -18,9 +18,10 @@ from dulwich.errors import (
     WrongObjectException,
 )
 from dulwich.index import Index, UnsupportedIndexFormat
+from dulwich.object_format import ObjectFormat
 from dulwich.object_store import DiskObjectStore
 from dulwich.objects import ObjectID, RawObjectID
-from dulwich.pack import PackFileDisappeared, UnresolvedDeltas
+from dulwich.pack import Pack, PackFileDisappeared, UnresolvedDeltas
 from dulwich.refs import Ref, SymrefLoop
 
 from skill_delta.history.git_files import (
@@ -102,6 +103,22 @@ def canonical(mode: bytes) -> int:
     return number & 0o170000
 
 
+class Source(Protocol):
+    """Where objects are had from that a clone lacks."""
+
+    def fetch(
+        self, oids: Sequence[bytes], kind: int, have: bytes | None, object_format: ObjectFormat
+    ) -> Sequence[Pack]:
+        """The packs that hold them. Raises `Unreadable`."""
+        ...
+
+    def tip(self, ref: bytes) -> bytes | None:
+        """What a full ref name leads to there. Raises `Unreadable`."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class Repository:
     """One work tree and the history behind it. Ids are raw bytes throughout.
 
@@ -125,6 +142,7 @@ class Repository:
         grafts = listed_ids(folders.common / "info" / "grafts")
         self._grafts = {**grafts, **dict.fromkeys(self.shallow, ())}
         self._replaced = self._replacements()
+        self._source: Source | None = None
 
     @classmethod
     def discover(cls, path: Path) -> Self | None:
@@ -160,6 +178,8 @@ class Repository:
         """Let go of the pack files."""
         self._packs = []
         self._store.close()
+        if self._source is not None:
+            self._source.close()
         for alternate in self._store.alternates:
             alternate.close()
 
@@ -170,15 +190,25 @@ class Repository:
 
     # ------------------------------------------------------------ objects
 
+    def complete_from(self, source: Source) -> None:
+        """Have what this clone lacks from elsewhere, from now on: then no history ends early."""
+        self._source = source
+        for oid in self.shallow:
+            self._grafts.pop(oid, None)
+        self.shallow = frozenset()
+
     def read(self, oid: bytes, kind: int) -> bytes:
         """The bytes of an object. Raises `Unreadable`, also where it is of another kind."""
-        found, raw = self.read_any(oid)
+        found, raw = self.read_any(oid, kind)
         if found != kind:
             raise Unreadable(f"object {oid.hex()[:8]} is not a {_KINDS[kind]}")
         return raw
 
-    def read_any(self, oid: bytes) -> tuple[int, bytes]:
-        """The kind and the bytes of an object. Raises `Unreadable`."""
+    def read_any(self, oid: bytes, kind: int = COMMIT) -> tuple[int, bytes]:
+        """The kind and the bytes of an object, fetched as one of `kind` where it is not here.
+
+        Raises `Unreadable`.
+        """
         name = RawObjectID(self._replaced.get(oid, oid))
         # The packs are asked directly: the store's own way costs half as much again.
         for pack in self._packs:
@@ -192,9 +222,53 @@ class Repository:
             loose = loose_object(self._object_folders, name)
             return self._store.get_raw(name) if loose is None else loose
         except KeyError:
-            raise Unreadable(f"object {oid.hex()[:8]} is not in this clone") from None
+            missing = f"object {oid.hex()[:8]} is not in this clone"
+            if self._source is None:
+                raise Unreadable(missing) from None
+            return self._fetched(oid, kind, missing)
         except _DAMAGE as error:
             raise Unreadable(f"object {oid.hex()[:8]} is damaged: {error}") from None
+
+    def _fetched(self, oid: bytes, kind: int, missing: str) -> tuple[int, bytes]:
+        try:
+            self._fetch([oid], kind)
+            name = RawObjectID(oid)
+            holding = next(pack for pack in self._packs if name in pack)
+            return holding.get_raw(name)
+        except Unreadable as error:
+            raise Unreadable(f"{missing}, and {error}") from None
+        except StopIteration:
+            raise Unreadable(f"{missing}, nor where it came from") from None
+        except _DAMAGE as error:
+            raise Unreadable(f"{missing}, and came damaged: {error}") from None
+
+    def _fetch(self, oids: Sequence[bytes], kind: int) -> None:
+        if self._source is not None:
+            fetched = self._source.fetch(oids, kind, self.head(), self._format)
+            self._packs = [*self._packs, *fetched]
+
+    def fetch_together(self, oids: Iterable[bytes]) -> None:
+        """Have those files at once that are not here, where there is somewhere to have them from.
+
+        Raises `Unreadable`.
+        """
+        if self._source is not None:
+            missing = [oid for oid in dict.fromkeys(oids) if not self._is_here(oid)]
+            if missing:
+                self._fetch(missing, BLOB)
+
+    def _is_here(self, oid: bytes) -> bool:
+        name = RawObjectID(self._replaced.get(oid, oid))
+        if any(name in pack for pack in self._packs):
+            return True
+        return loose_object(self._object_folders, name) is not None
+
+    def remote_ref(self, name: bytes) -> bytes | None:
+        """What a full ref name leads to where this clone came from; None where that is unknown.
+
+        Raises `Unreadable` where it cannot be asked.
+        """
+        return None if self._source is None else self._source.tip(name)
 
     def commit(self, oid: bytes) -> Commit:
         """A commit. Raises `Unreadable`."""

@@ -39,6 +39,7 @@ class UnknownRevision(UserError):  # noqa: N818 - it is one
     """A revision that names no commit of this repository."""
 
     def __init__(self, revision: str, why: str = "no branch, tag or commit has this name") -> None:
+        self.why = why
         named = revision if len(revision) <= _SHOWN else f"{revision[:_SHOWN]}…"
         meant = _baseline_like(revision)
         super().__init__(

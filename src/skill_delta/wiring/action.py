@@ -26,6 +26,7 @@ from skill_delta.wiring.check import (
     CheckOutcome,
     CheckRequest,
     Evaluated,
+    RemoteRepository,
     Stopped,
     Unchanged,
     check,
@@ -87,12 +88,22 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
             key=key,
             without_key=FORK if from_outside or request.event.is_dependabot else "",
             starting=host.begin,
+            remote=_remote(request),
         ),
         terminal,
     )
     token = request.token.get_secret_value() if request.token else None
     teller = _Teller(request, host, terminal, _redactor(outcome, key, token))
     return teller.tell(outcome)
+
+
+def _remote(request: ActionRequest) -> RemoteRepository | None:
+    """The repository on the server that the event came from."""
+    event = request.event
+    if not event.server_url or not event.repository:
+        return None
+    token = request.token.get_secret_value() if request.token else ""
+    return RemoteRepository(f"{event.server_url}/{event.repository}", token)
 
 
 def _redactor(outcome: CheckOutcome, key: str | None, token: str | None) -> Redactor:

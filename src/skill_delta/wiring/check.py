@@ -17,6 +17,7 @@ from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.history.base import Ends, Refs, find_ends
 from skill_delta.history.layout import find_git
 from skill_delta.history.pull_request import changed_skills
+from skill_delta.history.remote import Remote
 from skill_delta.history.repository import Repository, Unreadable
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from skill_delta.core.report import Report
     from skill_delta.settings.model import Settings
     from skill_delta.wiring.terminal import Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteRepository:
+    """A repository on a git server, over HTTP(S). The token may be blank."""
+
+    url: str
+    token: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,8 @@ class CheckRequest:
     flags: Callable[[], Mapping[str, JsonValue]]
     config: str | None = None
     key: str | None = None
+    remote: RemoteRepository | None = None
+    """Where what the clone lacks can be fetched from."""
     without_key: str = ""
     """Why there may be no key, where that is known: a fork's runs get no secrets."""
     starting: Callable[[], None] = lambda: None
@@ -114,7 +125,14 @@ def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
     """Find what changed, measure it, decide. Raises only for a fault of ours."""
     stopped = Stopped(ServiceError("nothing was read yet"))
     try:
-        with _repository_at(request.workspace) as repository:
+        with (
+            tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch,
+            _repository_at(request.workspace) as repository,
+        ):
+            if request.remote is not None:
+                repository.complete_from(
+                    Remote(request.remote.url, request.remote.token, Path(scratch) / "fetched")
+                )
             ends = find_ends(repository, request.refs)
             stopped = replace(stopped, ends=ends)
             skills = changed_skills(repository, ends)
@@ -134,10 +152,9 @@ def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
             _refuse_without_key(request, settings)
             record = pull_request.record_in(request.workspace, settings)
             request.starting()
-            with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
-                report = pull_request.measure(
-                    found, settings, request.key, terminal, Path(scratch), request.config, record
-                )
+            report = pull_request.measure(
+                found, settings, request.key, terminal, Path(scratch), request.config, record
+            )
             return Evaluated(report, ends, settings)
     except (UserError, ServiceError) as error:
         return replace(stopped, error=error)

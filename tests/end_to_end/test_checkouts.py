@@ -1,0 +1,272 @@
+"""Whatever a workflow checks out: the same base, the same verdict, and one comment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from git_http_server import GitServer, git_server
+from git_repositories import GitRepository, skill
+from github_job import Job
+from github_stand_in import GitHubStandIn
+from pull_requests import on_branch
+
+# dulwich leaves the connection of a refused request to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+CASES = """\
+cases:
+  - name: names the order
+    task: Where is my order 1234?
+    assertions: [{kind: contains, value: "1234"}]
+  - name: is polite
+    task: Where is my order?
+    assertions: [{kind: icontains, value: please}]
+"""
+REPLIES = """\
+replies:
+  - {contains: Be curt, text: "1234: shipped."}
+  - {text: "Please wait: order 1234 was shipped."}
+"""
+PLACE = "skills/orders"
+NOISE = 60
+"""Commits that touch no skill, between the skill's versions: more than are fetched at first."""
+
+Checkout = Callable[[GitRepository, Path], GitRepository]
+
+
+def merge_at_depth_1(origin: GitRepository, folder: Path) -> GitRepository:
+    """What actions/checkout does by default."""
+    return _fetched(origin, folder, "refs/pull/7/merge", "--depth=1")
+
+
+def merge_at_depth_0(origin: GitRepository, folder: Path) -> GitRepository:
+    checkout = _fetched(origin, folder, "refs/pull/7/merge")
+    checkout.git("fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*")
+    return checkout
+
+
+def head_at_depth_1(origin: GitRepository, folder: Path) -> GitRepository:
+    return _fetched(origin, folder, "refs/heads/topic", "--depth=1")
+
+
+def head_at_depth_0(origin: GitRepository, folder: Path) -> GitRepository:
+    checkout = _fetched(origin, folder, "refs/heads/topic")
+    checkout.git("fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*")
+    return checkout
+
+
+def partial_clone(origin: GitRepository, folder: Path) -> GitRepository:
+    return _fetched(origin, folder, "refs/pull/7/merge", "--depth=1", "--filter=blob:none")
+
+
+CHECKOUTS = (merge_at_depth_1, merge_at_depth_0, head_at_depth_1, head_at_depth_0, partial_clone)
+
+
+def _fetched(origin: GitRepository, folder: Path, ref: str, *options: str) -> GitRepository:
+    checkout = GitRepository.create(folder)
+    # The address is not one that git can go on fetching from, as with persist-credentials: false.
+    checkout.git("remote", "add", "origin", origin.folder.as_uri())
+    checkout.git("-c", "uploadpack.allowFilter=true", "fetch", "--quiet", *options, "origin", ref)
+    checkout.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
+    return checkout
+
+
+@pytest.fixture
+def github() -> Iterator[GitHubStandIn]:
+    with GitHubStandIn() as stand_in:
+        yield stand_in
+    assert not stand_in.violations
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[GitServer]:
+    with git_server(tmp_path / "served") as running:
+        yield running
+
+
+@pytest.fixture
+def origin(server: GitServer) -> GitRepository:
+    """A skill at 1.0.0, then 1.1.0 long after, then a base that has moved on since the fork."""
+    origin = GitRepository.create(server.root / "octo" / "skills")
+    origin.git("config", "uploadpack.allowFilter", "true")
+    origin.commit(_skill("Be kind.", "1.0.0") | {"README.md": "Skills."})
+    origin.commit(_skill("Be kind, always.", "1.1.0"))
+    for number in range(NOISE):
+        origin.commit({"README.md": f"Skills, edition {number}."})
+    return origin
+
+
+def _skill(body: str, version: str, place: str = PLACE) -> dict[str, str]:
+    return {
+        f"{place}/SKILL.md": skill(body, version=version, name="orders"),
+        f"{place}/evals/orders.yaml": CASES,
+        f"{place}/evals/replies.yaml": REPLIES,
+    }
+
+
+def opened(origin: GitRepository, edit: Callable[[GitRepository], str]) -> str:
+    """A pull request from a branch, with the merge commit that GitHub makes of it."""
+    on_branch(origin, "topic")
+    head = edit(origin)
+    origin.git("switch", "--quiet", "main")
+    origin.commit({"README.md": "The base moved on."})
+    origin.git("switch", "--quiet", "--detach", "main")
+    origin.merge("topic")
+    origin.git("update-ref", "refs/pull/7/merge", "HEAD")
+    origin.git("update-ref", "refs/pull/7/head", head)
+    origin.git("switch", "--quiet", "main")
+    return head
+
+
+@pytest.fixture
+def job_on(
+    github: GitHubStandIn,
+    server: GitServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[GitRepository], Job]:
+    server.token = github.token
+
+    def job(checkout: GitRepository) -> Job:
+        return Job(checkout, github, tmp_path / "runner", capsys, monkeypatch, server.url)
+
+    return job
+
+
+@pytest.mark.parametrize("checkout", CHECKOUTS)
+def test_a_regression_is_found_in_any_checkout(
+    checkout: Checkout,
+    origin: GitRepository,
+    github: GitHubStandIn,
+    job_on: Callable[[GitRepository], Job],
+    tmp_path: Path,
+) -> None:
+    """The version was bumped: 1.1.0, sixty commits back, is the one before."""
+    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
+    job = job_on(checkout(origin, tmp_path / "checkout"))
+
+    finished = job.pull_request(head, runner="scripted")
+
+    (comment,) = github.repository.comments
+    assert (finished.exit_code, finished.outputs["verdict"]) == (1, "fail")
+    assert finished.outputs["delta"] == "-0.5"
+    assert "vs&nbsp;previous&nbsp;1.1.0" in comment.body
+
+
+@pytest.mark.parametrize("checkout", CHECKOUTS)
+def test_a_version_beyond_the_first_fetch_is_found(
+    checkout: Checkout,
+    origin: GitRepository,
+    github: GitHubStandIn,
+    job_on: Callable[[GitRepository], Job],
+    tmp_path: Path,
+) -> None:
+    """The version was not bumped, so the one before is 1.0.0, and the walk goes on to it."""
+    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "1.1.0")))
+    job = job_on(checkout(origin, tmp_path / "checkout"))
+
+    finished = job.pull_request(head, runner="scripted")
+
+    (comment,) = github.repository.comments
+    assert finished.exit_code == 1
+    assert "vs&nbsp;previous&nbsp;1.0.0" in comment.body
+
+
+@pytest.mark.parametrize("checkout", CHECKOUTS)
+def test_a_skill_that_moved_is_no_new_one(
+    checkout: Checkout,
+    origin: GitRepository,
+    github: GitHubStandIn,
+    job_on: Callable[[GitRepository], Job],
+    tmp_path: Path,
+) -> None:
+    """And one that only moved is not evaluated."""
+    head = opened(origin, lambda repo: repo.move(PLACE, "skills/deliveries"))
+    job = job_on(checkout(origin, tmp_path / "checkout"))
+
+    finished = job.pull_request(head, runner="scripted")
+
+    (comment,) = github.repository.comments
+    assert finished.exit_code == 0
+    assert "moved from skills/orders" in comment.body
+
+
+@pytest.mark.parametrize("checkout", CHECKOUTS)
+def test_a_new_skill_is_new_because_the_base_was_read(
+    checkout: Checkout,
+    origin: GitRepository,
+    github: GitHubStandIn,
+    job_on: Callable[[GitRepository], Job],
+    tmp_path: Path,
+) -> None:
+    """It is compared with none."""
+    head = opened(
+        origin,
+        lambda repo: repo.commit(
+            {
+                name: text.replace("name: orders", "name: news")
+                for name, text in _skill("Be kind.", "1.0.0", "skills/news").items()
+            }
+        ),
+    )
+    job = job_on(checkout(origin, tmp_path / "checkout"))
+
+    finished = job.pull_request(head, runner="scripted")
+
+    (comment,) = github.repository.comments
+    assert finished.exit_code == 0
+    assert "compared with no skill" in comment.body
+
+
+@pytest.mark.parametrize("checkout", CHECKOUTS)
+def test_nothing_is_written_but_the_report_folder(
+    checkout: Checkout,
+    origin: GitRepository,
+    job_on: Callable[[GitRepository], Job],
+    tmp_path: Path,
+) -> None:
+    """What was fetched is thrown away, and the clone stays as shallow as it was."""
+    head = opened(origin, lambda repo: repo.commit(_skill("Be kinder.", "2.0.0")))
+    job = job_on(checkout(origin, tmp_path / "checkout"))
+    before = _files(job.checkout.folder)
+
+    job.pull_request(head, runner="scripted")
+
+    after = _files(job.checkout.folder)
+    assert {name for name in after if not name.startswith(".skill-delta/")} == set(before)
+    assert all(after[name] == content for name, content in before.items())
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("status", [403, 404, 502])
+def test_a_server_that_refuses_is_not_measured(
+    status: int,
+    origin: GitRepository,
+    server: GitServer,
+    github: GitHubStandIn,
+    job_on: Callable[[GitRepository], Job],
+    tmp_path: Path,
+) -> None:
+    """What the base has is unknown: neither new nor unchanged."""
+    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
+    job = job_on(merge_at_depth_1(origin, tmp_path / "checkout"))
+    server.refuse_with = status
+
+    finished = job.pull_request(head, runner="scripted")
+
+    (comment,) = github.repository.comments
+    assert finished.exit_code == 3
+    assert "not measured" in comment.body
+    assert "could not be fetched" in comment.body
+    assert github.token not in finished.log + comment.body

@@ -75,6 +75,7 @@ class Job:
         return self.run("push", payload, inputs)
 
     def dispatch(self, **inputs: str) -> Finished:
+        """Someone runs the workflow by hand."""
         return self.run("workflow_dispatch", _payload("workflow_dispatch"), inputs)
 
     def run(self, event: str, payload: Mapping[str, object], inputs: Mapping[str, str]) -> Finished:

@@ -6,6 +6,7 @@ Most pull requests change no skill, so little is imported before one is known to
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 import traceback
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skill_delta.errors import ExitCode, UserError
+from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.hosts.comment_marker import checked_comment_id
 from skill_delta.hosts.events import load_event
 from skill_delta.hosts.workflow import StepFiles
@@ -60,10 +61,19 @@ def request_of(environment: Mapping[str, str]) -> ActionRequest:
         comment_id=checked_comment_id(inputs.get("comment_id", "skill-delta").strip()),
         sets_status=_sets_status(inputs.get("status", "").strip()),
         base=inputs.get("base", "").strip() or None,
+        pull_request=_number(inputs.get("pull_request", "").strip()),
         config=inputs.get("config", "").strip() or None,
         key=secret(inputs.get("api_key"), *(environment.get(name) for name in KEY_VARIABLES)),
         token=secret(inputs.get("github_token")),
     )
+
+
+def _number(text: str) -> int | None:
+    if not text:
+        return None
+    if not re.fullmatch("[1-9][0-9]{0,9}", text):
+        raise UserError(f"input 'pull-request' is {text[:40]!r}", hint="it is a number, such as 7")
+    return int(text)
 
 
 def _sets_status(text: str) -> bool:
@@ -84,6 +94,9 @@ def _guarded(environment: Mapping[str, str]) -> int:
         message = f"{error.problem}\n{error.hint}".strip()
         print(Annotation(Level.ERROR, "skill-delta", message, error.place), flush=True)
         return ExitCode.USER_ERROR
+    except ServiceError as error:
+        print(Annotation(Level.ERROR, "Not measured", str(error)), flush=True)
+        return ExitCode.NOT_MEASURED
     except KeyboardInterrupt:
         print(Annotation(Level.ERROR, "Not measured", "the run was cancelled"), flush=True)
         return ExitCode.NOT_MEASURED

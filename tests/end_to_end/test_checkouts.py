@@ -270,3 +270,46 @@ def test_a_server_that_refuses_is_not_measured(
     assert "not measured" in comment.body
     assert "could not be fetched" in comment.body
     assert github.token not in finished.log + comment.body
+
+
+def test_a_maintainer_measures_a_fork_by_hand(
+    origin: GitRepository,
+    github: GitHubStandIn,
+    job_on: Callable[[GitRepository], Job],
+    tmp_path: Path,
+) -> None:
+    """The default branch is checked out; the head comes as data, and is what is spoken of."""
+    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
+    github.repository.open_pull_request(7, head)
+    job = job_on(_fetched(origin, tmp_path / "checkout", "refs/heads/main", "--depth=1"))
+
+    finished = job.dispatch(runner="scripted", pull_request="7", status="commit")
+
+    (comment,) = github.repository.comments
+    assert finished.exit_code == 1
+    assert f"head {head}" in comment.body
+    assert "where the pull request left main" in comment.body
+    statuses = [each.state for each in github.repository.statuses if each.sha == head]
+    assert statuses == ["pending", "failure"]
+    assert job.checkout.head() != head
+
+
+def test_a_pull_request_is_named_by_hand_only_where_none_is_at_hand(
+    origin: GitRepository,
+    github: GitHubStandIn,
+    job_on: Callable[[GitRepository], Job],
+    tmp_path: Path,
+) -> None:
+    """An event that is about a pull request says which, and a number names one that there is."""
+    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
+    job = job_on(merge_at_depth_1(origin, tmp_path / "checkout"))
+
+    asked_twice = job.pull_request(head, runner="scripted", pull_request="7")
+    nonsense = job.dispatch(runner="scripted", pull_request="the seventh")
+    missing = job.dispatch(runner="scripted", pull_request="8")
+
+    assert [run.exit_code for run in (asked_twice, nonsense, missing)] == [2, 2, 2]
+    assert "goes with workflow_dispatch" in asked_twice.log
+    assert "it is a number" in nonsense.log
+    assert "pull request 8" in missing.log
+    assert not github.repository.comments

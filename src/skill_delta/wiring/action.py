@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -17,7 +17,7 @@ from skill_delta.core.policy import Verdict
 from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.history.base import MergeGroupRefs, PullRequestRefs, PushRefs, Refs, RevisionRefs
 from skill_delta.hosts.comment_marker import CommentMarker, RunIdentity
-from skill_delta.hosts.events import Event, FinishedRun, MergeGroup, PullRequest, Push
+from skill_delta.hosts.events import Dispatch, Event, FinishedRun, MergeGroup, PullRequest, Push
 from skill_delta.hosts.workflow import StepFiles
 from skill_delta.render.commands import Annotation, Level, stopped
 from skill_delta.render.frame import Frame, render_unchanged
@@ -47,8 +47,8 @@ FORK = (
     "without a key no model can be asked"
 )
 FORK_HELP = (
-    "A maintainer can measure it: check the branch out after reading it, "
-    "and run `skill-delta pr` there."
+    "A maintainer can measure it: read it first, then run the workflow by hand "
+    "(`workflow_dispatch`) with the input `pull-request`."
 )
 
 
@@ -67,17 +67,26 @@ class ActionRequest:
     comment_id: str
     sets_status: bool = False
     base: str | None = None
+    pull_request: int | None = None
+    """The pull request that a maintainer wants measured, where a dispatch names one."""
     config: str | None = None
     key: SecretStr | None = None
     token: SecretStr | None = None
 
 
 def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
-    """Check what the event brought, and tell GitHub."""
+    """Check what the event brought, and tell GitHub.
+
+    Raises `UserError`, and `ServiceError` where the pull request asked for cannot be read.
+    """
+    request = _as_dispatched(request)
     host = _Host(request, datetime.now(UTC))
     key = request.key.get_secret_value() if request.key else None
     trigger = request.event.trigger
-    from_outside = isinstance(trigger, PullRequest) and trigger.is_fork
+    # A run that a maintainer dispatched has the secrets, whoever wrote the pull request.
+    from_outside = (
+        isinstance(trigger, PullRequest) and trigger.is_fork and request.pull_request is None
+    )
     outcome = check(
         CheckRequest(
             workspace=request.workspace,
@@ -95,6 +104,36 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
     token = request.token.get_secret_value() if request.token else None
     teller = _Teller(request, host, terminal, _redactor(outcome, key, token))
     return teller.tell(outcome)
+
+
+def _as_dispatched(request: ActionRequest) -> ActionRequest:
+    """The request with the pull request that it names in place of the event.
+
+    This is how a maintainer measures a fork's: the head is fetched as data, and nothing of it is
+    checked out or run.
+    """
+    event, number = request.event, request.pull_request
+    if number is None:
+        return request
+    if not isinstance(event.trigger, Dispatch):
+        raise UserError(
+            f"input 'pull-request' goes with workflow_dispatch, and this is {event.name}",
+            hint="leave it blank: the event says which pull request it is about",
+        )
+    found = _github(request).pull_request(number)
+    return replace(request, event=replace(event, trigger=found))
+
+
+def _github(request: ActionRequest) -> GitHubRepository:
+    """The event's repository, as the token's holder sees it."""
+    from pydantic import SecretStr  # noqa: PLC0415 - where it is used
+
+    from skill_delta.hosts.github import GitHubRepository  # noqa: PLC0415
+    from skill_delta.hosts.github_api import Connection  # noqa: PLC0415
+
+    event = request.event
+    token = request.token or SecretStr("")
+    return GitHubRepository(event.repository, Connection(token, event.api_url, event.graphql_url))
 
 
 def _remote(request: ActionRequest) -> RemoteRepository | None:
@@ -178,16 +217,7 @@ class _Host:
         return CommentMarker(self._request.comment_id, self._request.event.head_sha, self._run)
 
     def _repository(self) -> GitHubRepository:
-        from pydantic import SecretStr  # noqa: PLC0415 - where it is used
-
-        from skill_delta.hosts.github import GitHubRepository  # noqa: PLC0415
-        from skill_delta.hosts.github_api import Connection  # noqa: PLC0415
-
-        event = self._request.event
-        token = self._request.token or SecretStr("")
-        return GitHubRepository(
-            event.repository, Connection(token, event.api_url, event.graphql_url)
-        )
+        return _github(self._request)
 
     def _noted(self, what: str, found: Published | NotPublished) -> str:
         from skill_delta.hosts.github import Published  # noqa: PLC0415 - where it is used

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from command_line import CommandLine
 from skill_delta.core.documents import read_document

@@ -24,11 +24,12 @@ check: lint-action $(VENV)/.dev ## Types and style
 	$(BIN)/mypy
 
 lint-action: $(VENV)/.dev ## The action, its workflows, its image, its scripts
-	$(BIN)/zizmor --offline --quiet --pedantic --strict-collection .github action.yml
+	$(BIN)/zizmor --offline --quiet --pedantic --strict-collection .github action.yml examples/workflows/*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
-	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml examples/workflows/*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/actionlint -shellcheck $(BIN)/shellcheck
+	$(BIN)/actionlint -shellcheck $(BIN)/shellcheck examples/workflows/*.yml
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/shellcheck scripts/container.sh .ci/run
 

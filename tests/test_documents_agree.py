@@ -122,6 +122,16 @@ def test_the_workflow_in_the_docs_fits_the_action(block: str) -> None:
     assert {"model", "api-key"} <= set(given) <= set(METADATA["inputs"])
 
 
+@pytest.mark.parametrize("workflow", sorted((ROOT / "examples" / "workflows").glob("*.yml")))
+def test_the_example_workflows_fit_the_action(workflow: Path) -> None:
+    """Every input that one gives is an input, and what it runs by hand is a command."""
+    (job,) = yaml.safe_load(workflow.read_text())["jobs"].values()
+    ours = [step for step in job["steps"] if "skill-delta@" in step.get("uses", "")]
+
+    assert all(set(step["with"]) <= set(METADATA["inputs"]) for step in ours)
+    assert ours or "skill-delta selfcheck" in workflow.read_text()
+
+
 @pytest.mark.parametrize("block", blocks(COMMAND_LINE, "yaml"), ids=lambda b: b.split("\n")[0])
 def test_the_yaml_in_the_docs_is_read(block: str) -> None:
     """Examples are copied: they must work."""

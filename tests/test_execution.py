@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Cost, a_transcript, a_trial
+from builders import Cost, a_transcript, a_trial, scored
 from skill_delta.core.checks.base import CheckSpec, Finding
+from skill_delta.core.scores import Spend
 from skill_delta.core.suite import Check
 from skill_delta.core.transcript import Transcript, Usage
-from skill_delta.core.trials import Errored, NotRun, Outcome, Scored, Trial
+from skill_delta.core.trials import Errored, Halt, NotRun, Outcome, Scored, Trial
 from skill_delta.errors import ServiceError, TrialError
 from skill_delta.execution import CANCELLED, Budget, Ceilings, NoLedger, run_trials
 from skill_delta.ports import Ledger
@@ -88,23 +90,40 @@ def run(
     cancel: Callable[[asyncio.Event], None] = lambda _: None,
     ledger: Ledger = NoLedger(),
 ) -> tuple[tuple[Outcome, ...], FakeRunner, Watcher]:
+    budget = Budget(ceilings, clock)
+    outcomes, _, runner, watcher = run_within(
+        budget, planned, behaviour, at_once=at_once, cancel=cancel, ledger=ledger
+    )
+    return outcomes, runner, watcher
+
+
+def run_within(
+    budget: Budget,
+    planned: Sequence[Trial],
+    behaviour: Behaviour = answers,
+    *,
+    at_once: int = 1,
+    cancel: Callable[[asyncio.Event], None] = lambda _: None,
+    ledger: Ledger = NoLedger(),
+) -> tuple[tuple[Outcome, ...], Halt | None, FakeRunner, Watcher]:
+    """As `run`, with a budget that may have been spent from, and why some were not run."""
     runner, watcher = FakeRunner(behaviour), Watcher()
 
-    async def all_of_it() -> tuple[Outcome, ...]:
+    async def all_of_it() -> tuple[tuple[Outcome, ...], Halt | None]:
         cancelled = asyncio.Event()
         cancel(cancelled)
-        outcomes, _ = await run_trials(
+        return await run_trials(
             planned,
             runners={"openai": runner},
             at_once=at_once,
-            budget=Budget(ceilings, clock),
+            budget=budget,
             progress=watcher,
             ledger=ledger,
             cancelled=cancelled,
         )
-        return outcomes
 
-    return asyncio.run(all_of_it()), runner, watcher
+    outcomes, halt = asyncio.run(all_of_it())
+    return outcomes, halt, runner, watcher
 
 
 def of_kind(outcomes: Sequence[Outcome], kind: type[Outcome]) -> list[Outcome]:
@@ -305,3 +324,125 @@ def test_a_check_that_gives_out_loses_the_trial_and_keeps_the_bill() -> None:
     assert outcome.reason == "check regex[0]: regex '(a+)+$' took longer than 1 s"
     assert outcome.usage.tokens == 100
     assert outcome.cost_usd == 0.01
+
+
+class Memory:
+    """A ledger that knows some trials, and notes what it is told."""
+
+    spent_before = Spend()
+
+    def __init__(self, *known: Outcome) -> None:
+        self._known = {outcome.trial: outcome for outcome in known}
+        self.recorded: list[Outcome] = []
+
+    def recall(self, trial: Trial) -> Outcome | None:
+        return self._known.get(trial)
+
+    def record(self, outcome: Outcome) -> None:
+        self.recorded.append(outcome)
+
+    def finished(self, halt: Halt | None, at: datetime) -> None:
+        """Not told by one look."""
+
+
+def test_what_the_ledger_recalls_is_not_run_again() -> None:
+    """It is an outcome as if it had just come; only the rest is run, watched and recorded."""
+    planned = trials(4)
+    known = [scored(planned[1], False), scored(planned[3])]
+    memory = Memory(*known)
+
+    outcomes, runner, watcher = run(planned, ledger=memory)
+
+    assert {t.case.name for t in runner.started} == {"case 0", "case 2"}
+    assert watcher.begun == len(watcher.seen) == 2
+    assert {o.trial for o in outcomes} == set(planned)
+    assert all(outcome in outcomes for outcome in known)
+    assert [o.trial.case.name for o in memory.recorded] == ["case 0", "case 2"]
+
+
+def test_nothing_is_started_where_everything_is_recalled() -> None:
+    """The outcomes are those of the record, and nothing is missing."""
+    planned = trials(3)
+    known = tuple(scored(trial) for trial in planned)
+
+    outcomes, halt, runner, _ = run_within(
+        Budget(Ceilings(tokens=1), lambda: 0.0), planned, ledger=Memory(*known)
+    )
+
+    assert outcomes == known
+    assert halt is None
+    assert not runner.started
+
+
+def test_every_outcome_that_came_is_recorded_and_no_other() -> None:
+    """A lost trial was paid for; one that never started was not."""
+
+    async def flaky(trial: Trial) -> Transcript:
+        if trial.case.name == "case 1":
+            raise TrialError("reset")
+        return await answers(trial)
+
+    memory = Memory()
+    outcomes, _, _ = run(trials(5), flaky, at_once=1, ceilings=Ceilings(tokens=200), ledger=memory)
+
+    assert [type(outcome) for outcome in memory.recorded] == [Scored, Errored, Scored]
+    assert memory.recorded == [o for o in outcomes if not isinstance(o, NotRun)]
+
+
+def test_what_is_recalled_was_spent_already() -> None:
+    """A resumed run keeps the ceiling of the whole."""
+    planned = trials(4)
+    known = [scored(trial, cost=Cost(tokens=100)) for trial in planned[:2]]
+
+    outcomes, runner, _ = run(
+        planned, at_once=1, ceilings=Ceilings(tokens=300), ledger=Memory(*known)
+    )
+
+    assert len(runner.started) == 1
+    assert [o.reason for o in outcomes if isinstance(o, NotRun)] == [
+        "max-tokens 300 was reached (300 used)"
+    ]
+
+
+def test_a_closed_budget_starts_nothing() -> None:
+    """A record that is told again calls no model: what it lacks was not run, for its reason."""
+    why = Halt("the run was cancelled")
+    planned = trials(3)
+    known = scored(planned[1])
+
+    outcomes, halt, runner, _ = run_within(
+        Budget(Ceilings(), lambda: 0.0, closed=why), planned, ledger=Memory(known)
+    )
+
+    assert halt == why
+    assert not runner.started
+    assert outcomes == (known, *(NotRun(planned[n], why.reason) for n in (0, 2)))
+
+
+def test_a_budget_is_one_over_all_looks() -> None:
+    """What the first look spent is missing in the second, which names the ceiling."""
+    budget = Budget(Ceilings(tokens=300), lambda: 0.0)
+
+    first, no_halt, _, _ = run_within(budget, trials(2))
+    second, halt, runner, _ = run_within(budget, trials(2))
+
+    assert no_halt is None
+    assert len(runner.started) == 1
+    assert halt == Halt("max-tokens 300 was reached (300 used)", is_ceiling=True)
+    assert len(of_kind((*first, *second), NotRun)) == 1
+
+
+def test_the_first_reason_to_stop_is_the_one_that_is_told() -> None:
+    """Trials that are still running may fail for another."""
+
+    async def refused_late(trial: Trial) -> Transcript:
+        if trial.case.name == "case 1":
+            await asyncio.sleep(0.01)
+            raise ServiceError("the key was refused")
+        return await answers(trial)
+
+    _, halt, _, _ = run_within(
+        Budget(Ceilings(tokens=100), lambda: 0.0), trials(4), refused_late, at_once=2
+    )
+
+    assert halt == Halt("max-tokens 100 was reached (100 used)", is_ceiling=True)

@@ -10,8 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import JsonValue
 
+from command_line import CommandLine
 from skill_delta.core.documents import Document, read_document
+from skill_delta.core.looks import Adaptive, Looks
 from skill_delta.errors import UserError
+from skill_delta.settings.commands import ACTION, PULL_REQUEST, RUN, Command
 from skill_delta.settings.model import Settings, config_schema
 from skill_delta.settings.reading import settle
 
@@ -26,9 +29,15 @@ def scripted(**flags: JsonValue) -> Mapping[str, JsonValue]:
     return {"runner": ["scripted"], **flags}
 
 
-def refusal(flags: Mapping[str, JsonValue], document: Document | None = None) -> str:
+def by_interval(**flags: JsonValue) -> Mapping[str, JsonValue]:
+    return scripted(gate="interval", baseline=["previous"], min_delta=0.0, **flags)
+
+
+def refusal(
+    flags: Mapping[str, JsonValue], document: Document | None = None, command: Command = RUN
+) -> str:
     with pytest.raises(UserError) as refused:
-        settle(flags, document)
+        settle(flags, document, command)
     return str(refused.value)
 
 
@@ -93,6 +102,12 @@ def test_a_bar_that_cannot_be_read_is_refused(written: str, complaint: str) -> N
         (scripted(base="HEAD~1"), "--base has no effect"),
         (scripted(base="HEAD~1", baseline=["none"]), "--base has no effect"),
         ({"runner": ["openai"], "model": ["m"], "replies": "r.yaml"}, "--replies has no effect"),
+        (scripted(gate="interval"), "--gate has no effect: nothing is compared"),
+        (scripted(baseline=["none"], adaptive="confirm"), "--adaptive has no effect"),
+        (scripted(baseline=["none"], max_repeat=9), "--max-repeat has no effect"),
+        (scripted(baseline=["none"], min_repeats=3), "--min-repeats has no effect"),
+        (scripted(baseline=["none"], on_inconclusive="fail"), "--on-inconclusive has no effect"),
+        (by_interval(max_repeat=9), "--max-repeat has no effect: only adaptive repetition"),
     ],
 )
 def test_a_flag_that_nothing_reads_is_refused(
@@ -163,3 +178,170 @@ def test_the_schema_admits_what_the_program_admits() -> None:
 def test_every_setting_has_a_kebab_case_key() -> None:
     """Flags and config keys are one vocabulary."""
     assert all("_" not in key for key in Settings.model_json_schema(by_alias=True)["properties"])
+
+
+@pytest.mark.parametrize("command", [PULL_REQUEST, ACTION], ids=["pr", "action"])
+def test_a_pull_request_is_judged_by_the_interval(command: Command) -> None:
+    """No regression against the version before, three runs each, nine where it is unclear."""
+    settings = settle(scripted(), None, command)
+
+    assert (settings.gate, settings.margin, settings.confidence) == ("interval", 0.10, 0.90)
+    assert (settings.bars(), settings.min_pass_rate) == ({"previous": 0.0}, None)
+    assert settings.looks() == Looks(3, 9, Adaptive.CONFIRM)
+    assert (settings.on_inconclusive, settings.on_unmeasured) == ("pass", "fail")
+    assert settings.min_repeats == 2
+
+
+def test_a_run_is_judged_literally_unless_it_says_otherwise() -> None:
+    """One run of each case, one look, every case to pass."""
+    settings = settle(scripted(), None)
+
+    assert (settings.gate, settings.bars(), settings.min_pass_rate) == ("point", {}, 1.0)
+    assert settings.looks() == Looks(1, 1, Adaptive.OFF)
+
+
+def test_the_literal_gate_has_one_look_whatever_a_config_file_plans() -> None:
+    """It is never undecided."""
+    settings = settle(scripted(repeat=2), config("adaptive: resolve\nmax-repeat: 8\n"))
+
+    assert settings.looks() == Looks(2, 2, Adaptive.OFF)
+
+
+def test_where_an_inconclusive_run_fails_it_is_looked_at_until_decided() -> None:
+    """`confirm` would end at a delta on the bar, which is no pass."""
+    confirm: Mapping[str, JsonValue] = {"adaptive": "confirm", "repeat": 3, "max_repeat": 9}
+
+    assert settle(by_interval(**confirm), None).looks().adaptive is Adaptive.CONFIRM
+    assert settle(by_interval(on_inconclusive="fail", **confirm), None).looks() == Looks(
+        3, 9, Adaptive.RESOLVE
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (
+            by_interval(adaptive="confirm", repeat=3, max_repeat=2),
+            "--max-repeat 2 is less than --repeat 3",
+        ),
+        (
+            by_interval(adaptive="confirm", repeat=1, max_repeat=6),
+            "plans 6 looks, and more than 5 make each of them say too little",
+        ),
+        (by_interval(adaptive="resolve", repeat=2, max_repeat=11), "plans 6 looks"),
+        (
+            scripted(gate="interval", baseline=["none"], min_delta=1.5),
+            "--min-delta 1.5 is no difference of two rates",
+        ),
+        (
+            scripted(gate="interval", baseline=["none"], min_delta="none=-1.01"),
+            "--min-delta -1.01 is no difference of two rates",
+        ),
+        (by_interval(margin=-0.1), "--margin: should be greater than or equal to 0"),
+        (by_interval(margin=1.1), "--margin: should be less than or equal to 1"),
+        (by_interval(confidence=0.4), "--confidence: should be greater than or equal to 0.5"),
+        (by_interval(confidence=1.0), "--confidence: should be less than or equal to 0.999"),
+        (by_interval(min_repeats=0), "--min-repeats: should be greater than or equal to 1"),
+        (by_interval(max_token_increase=-0.1), "--max-token-increase: should be greater"),
+        (by_interval(max_regressed_cases=-1), "--max-regressed-cases: should be greater"),
+        (by_interval(on_inconclusive="warn"), "--on-inconclusive: should be 'pass' or 'fail'"),
+        (scripted(max_token_increase=0.2), "--max-token-increase has nothing to compare with"),
+        (scripted(max_cost_increase=0.2), "--max-cost-increase has nothing to compare with"),
+        (scripted(max_latency_increase=0.2), "--max-latency-increase has nothing to compare with"),
+        (scripted(max_regressed_cases=0), "--max-regressed-cases has nothing to compare with"),
+    ],
+)
+def test_a_gate_that_contradicts_itself_is_refused(
+    flags: Mapping[str, JsonValue], complaint: str
+) -> None:
+    """Before anything is spent."""
+    assert complaint in refusal(flags)
+
+
+@pytest.mark.parametrize("repeat", [1, 2, 3])
+def test_as_many_looks_are_planned_as_the_constants_reach(repeat: int) -> None:
+    """Five looks are allowed, the last one shorter."""
+    settings = settle(
+        by_interval(adaptive="confirm", repeat=repeat, max_repeat=5 * repeat - (repeat > 1)), None
+    )
+
+    assert settings.looks().planned == 5
+
+
+def test_a_bar_beyond_every_delta_is_a_literal_gates_own_affair() -> None:
+    """The seed's example of a bar that cannot be reached."""
+    settings = settle(scripted(baseline=["none"], min_delta=1.5), None)
+
+    assert settings.bars() == {"none": 1.5}
+
+
+def test_a_skills_own_bar_is_a_difference_of_rates_too() -> None:
+    """It is checked where the run's own is."""
+    document = config("per-skill: {greeting: {min-delta: 2}}")
+
+    assert "no difference of two rates" in refusal(by_interval(), document)
+
+
+def test_on_inconclusive_is_read_wherever_a_run_can_be_inconclusive() -> None:
+    """A bounded increase can be, under the literal gate too."""
+    flags = scripted(baseline=["none"], max_token_increase=0.2, on_inconclusive="fail")
+
+    assert settle(flags, None).on_inconclusive == "fail"
+
+
+SKILL = """---
+name: greeter
+description: Greets people.
+---
+Greet the person by name.
+"""
+ONE_CASE = """
+cases:
+  - name: greets Ada
+    task: Greet Ada.
+    assertions: [{kind: contains, value: Ada}]
+"""
+
+
+@pytest.fixture
+def greeter(tmp_path: Path) -> Path:
+    folder = tmp_path / "greeter"
+    (folder / "evals").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL)
+    (folder / "evals" / "cases.yaml").write_text(ONE_CASE)
+    (folder / "evals" / "replies.yaml").write_text('replies: [{text: "Hello, Ada."}]')
+    return folder
+
+
+STRICT = (
+    *("--runner", "scripted", "--baseline", "none", "--min-delta", "0"),
+    *("--gate", "interval", "--on-inconclusive", "fail"),
+)
+
+
+def test_a_gate_that_nothing_could_pass_is_refused_before_it_costs_anything(
+    greeter: Path, skill_delta: CommandLine
+) -> None:
+    """One case three times cannot rule out ten points, and inconclusive is not let pass."""
+    refused = skill_delta("run", greeter, *STRICT, "--repeat", 3)
+    single = skill_delta("run", greeter, *STRICT, "--margin", 1)
+    reachable = skill_delta("run", greeter, *STRICT, "--repeat", 3, "--margin", 1)
+    lenient = skill_delta("run", greeter, *STRICT[:-2], "--repeat", 3)
+
+    assert refused.exit_code == 2
+    assert (
+        "no result could pass: 1 case of skill 'greeter', 3 repetitions of each, "
+        "cannot rule out a drop of 10%"
+    ) in refused.err
+    assert single.exit_code == 2
+    assert (reachable.exit_code, lenient.exit_code) == (0, 0)
+
+
+def test_further_looks_make_a_pass_reachable(greeter: Path, skill_delta: CommandLine) -> None:
+    """What counts is how often a case is run at most."""
+    looks = ("--repeat", 3, "--adaptive", "resolve", "--margin", 0.4)
+
+    short = skill_delta("run", greeter, *STRICT, *looks, "--max-repeat", 4)
+    longer = skill_delta("run", greeter, *STRICT, *looks, "--max-repeat", 15)
+
+    assert (short.exit_code, longer.exit_code) == (2, 0)

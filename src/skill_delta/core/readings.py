@@ -169,7 +169,8 @@ def measurement_of(pairs: Sequence[CasePair]) -> Measurement:
 
 
 def _was_meant(pair: CasePair) -> bool:
-    return any(not isinstance(outcome, Skipped) for outcome in pair.baseline_outcomes)
+    baseline = pair.baseline_outcomes
+    return bool(baseline) and not any(isinstance(outcome, Skipped) for outcome in baseline)
 
 
 def _scores(outcomes: Sequence[Outcome]) -> tuple[float, ...]:

@@ -25,7 +25,7 @@ class Sampling:
 
     `next_samples` are what the next look runs; none where the run is over. `look` counts those
     that were taken, `taken` names them for each comparison of a skill. `outcomes` are all that
-    came, counted or not.
+    came, counted or not. `stopped` are the skills and runners of a look that was not finished.
     """
 
     runners: tuple[str, ...]
@@ -36,6 +36,7 @@ class Sampling:
     taken: Mapping[Scope, tuple[int, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     all_samples: tuple[Sample, ...] = ()
+    stopped: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of(cls, subjects: Sequence[Subject], runners: Sequence[str], looks: Looks) -> Sampling:
@@ -68,7 +69,7 @@ class Sampling:
             outcomes = [outcome for outcome in outcomes if not isinstance(outcome, Skipped)]
         taken = dict(self.taken)
         for sample in self.next_samples:
-            if (sample.subject.label, sample.runner) not in cut:
+            if _place(sample) not in cut:
                 for scope in _comparisons(sample):
                     taken[scope] = (*taken.get(scope, ()), self.look)
         return replace(
@@ -78,6 +79,7 @@ class Sampling:
             outcomes=(*self.outcomes, *outcomes),
             taken=taken,
             notes=(*self.notes, *_not_counted(cut, self.look, halt)),
+            stopped=frozenset(map(_place, self.next_samples)) if halt else frozenset(),
         )
 
     def asking_again(self, undecided: Collection[Scope]) -> Sampling:
@@ -118,19 +120,29 @@ class Sampling:
 
     @property
     def trials_saved(self) -> int:
-        """How many trials fewer were run than every look of every comparison would have taken."""
+        """How many trials fewer were run than every look of every comparison would have taken.
+
+        What a ceiling, a cancellation or an outage stopped was not saved.
+        """
         if self.looks.adaptive is Adaptive.OFF:
             return 0
-        most = self.looks.most_repetitions
-        compared = [sample for sample in self.all_samples if sample.subject.baselines]
-        wished = sum(_trials_each(sample) for sample in compared) * most
-        cells = {(sample.subject.label, sample.runner) for sample in compared}
+        compared = [
+            sample
+            for sample in self.all_samples
+            if sample.subject.baselines and _place(sample) not in self.stopped
+        ]
+        wished = sum(_trials_of_all_looks(sample, self.looks) for sample in compared)
+        cells = set(map(_place, compared))
         planned = sum(_cell(o) in cells and _was_planned(o) for o in self.outcomes)
         return max(0, wished - planned)
 
 
 def _cell(outcome: Outcome) -> tuple[str, str]:
     return outcome.trial.skill, outcome.trial.runner
+
+
+def _place(sample: Sample) -> tuple[str, str]:
+    return sample.subject.label, sample.runner
 
 
 def _comparisons(sample: Sample) -> Iterator[Scope]:
@@ -159,10 +171,18 @@ def _not_counted(cut: Collection[tuple[str, str]], look: int, halt: Halt | None)
         yield f"{skill}: judged by {before}, since the next one was not completed: {reason}"
 
 
-def _trials_each(sample: Sample) -> int:
+def _trials_of_all_looks(sample: Sample, looks: Looks) -> int:
+    """The first look runs every case, a further one those that can be compared."""
+    first = len(looks.sampled_in(0))
+    compared = _undecided_part(sample, frozenset(_comparisons(sample)))
+    further = _trials_each(compared) if compared else 0
+    return first * _trials_each(sample.subject) + (looks.most_repetitions - first) * further
+
+
+def _trials_each(subject: Subject) -> int:
     """The trials of one repetition of all cases."""
-    arms = (sample.subject.candidate, *sample.subject.baselines)
-    return sum(not nothing_to_offer(arm, case) for arm in arms for case in sample.subject.cases)
+    arms = (subject.candidate, *subject.baselines)
+    return sum(not nothing_to_offer(arm, case) for arm in arms for case in subject.cases)
 
 
 def _was_planned(outcome: Outcome) -> bool:

@@ -183,15 +183,15 @@ def _about_looks(settings: Settings) -> Iterator[UserError]:
 
 def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[UserError]:
     """Flags that nothing in this run would read: silence would look like obedience."""
-    gated = settings.gate == "interval"
+    gated = settings.gate == "interval" and bool(settings.bars() or settings.skill_bars())
     readers = {
         "model": bool(settings.asking_runners),
         "base_url": bool(settings.asking_runners),
         "replies": "scripted" in settings.runner,
         "base": not {"previous", "base"}.isdisjoint(settings.baseline),
         **dict.fromkeys(("adaptive", "min_repeats"), gated),
+        **dict.fromkeys(("gate", "margin", "confidence"), bool(settings.baseline)),
         "on_inconclusive": gated or bool(settings.increases()),
-        "gate": bool(settings.baseline),
         "max_repeat": gated and settings.adaptive != "off",
     }
     why = {
@@ -199,10 +199,10 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "base_url": "no runner of this run asks a model",
         "replies": "the scripted runner is not part of this run",
         "base": "neither previous nor base is a baseline of this run",
-        "adaptive": "only gate interval looks again",
-        "on_inconclusive": "only gate interval can be inconclusive",
-        "min_repeats": "only gate interval asks for repetitions",
-        "gate": "nothing is compared without a baseline",
+        "adaptive": "only gate interval with a min-delta looks again",
+        "on_inconclusive": "only gate interval with a min-delta can be inconclusive",
+        "min_repeats": "only gate interval with a min-delta asks for repetitions",
+        **dict.fromkeys(("gate", "margin", "confidence"), "nothing is compared without a baseline"),
         "max_repeat": "only adaptive repetition samples again",
     }
     return [

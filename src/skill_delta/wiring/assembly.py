@@ -20,6 +20,7 @@ from skill_delta.core.power import pass_is_reachable
 from skill_delta.core.readings import Scope
 from skill_delta.core.report import Environment, Provenance, Report, SkippedSkill
 from skill_delta.core.scorecard import effective_disable_hooks
+from skill_delta.core.trials import nothing_to_offer
 from skill_delta.core.wording import count, percent
 from skill_delta.errors import Place, ServiceError, UserError
 from skill_delta.execution import Budget, Ceilings
@@ -168,15 +169,17 @@ def _ceilings(settings: Settings) -> Ceilings:
 def _refuse_unreachable(ready: Prepared, policy: GatePolicy) -> None:
     """A gate that no data could pass is refused before it costs anything."""
     most = policy.looks.most_repetitions
-    for source in ready.sources:
-        cases = next(len(each.cases) for each in ready.subjects if each.label == source.skill)
-        bar = policy.bar(source.baseline, source.skill)
-        rule = policy.rule(Scope(source.baseline, "", source.skill))
-        if bar is None or policy.method is GateMethod.POINT:
+    if policy.method is GateMethod.POINT:
+        return
+    arms = ((subject, arm) for subject in ready.subjects for arm in subject.baselines)
+    for subject, arm in arms:
+        cases = sum(not nothing_to_offer(arm, case) for case in subject.cases)
+        rule = policy.rule(Scope(arm.name, "", subject.label))
+        if policy.bar(arm.name, subject.label) is None or not cases:
             continue
         if most < policy.min_repeats or not pass_is_reachable(cases, most, rule):
             raise UserError(
-                f"no result could pass: {count(cases, 'case')} of skill '{source.skill}', "
+                f"no result could pass: {count(cases, 'case')} of skill '{subject.label}', "
                 f"{count(most, 'repetition')} of each, cannot rule out a drop of "
                 f"{percent(policy.margin)}, and on-inconclusive is fail",
                 hint="add cases, raise --max-repeat or --margin, or let on-inconclusive pass",

@@ -34,7 +34,10 @@ OURS = {
 }  # fmt: skip
 """Every element that our own Markdown makes, but for words of advice and the link to the run."""
 
-OUR_CODE = {"fetch-depth: 0", "version", "evals/", "api-key"}
+OUR_CODE = {
+    *("fetch-depth: 0", "version", "evals/", "api-key", "max-repeat", "margin"),
+    *("on-inconclusive: fail", "suite: base"),
+}
 
 
 def is_ours_alone(page: str, link: str = "") -> bool:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from builders import Cost, a_change, a_report, runs
-from report_stories import HOSTILE, must_not_drop
+from report_stories import HOSTILE
 from skill_delta.core.changes import ChangeKind
-from skill_delta.core.policy import GatePolicy
+from skill_delta.core.looks import Adaptive, Looks
+from skill_delta.core.policy import GateMethod, GatePolicy
 from skill_delta.core.report import Report, SkippedSkill
 from skill_delta.render.frame import Frame
+
+AS_THE_ACTION_HAS_IT = GatePolicy(
+    method=GateMethod.INTERVAL,
+    needs_cases=False,
+    min_pass_rate=None,
+    fail_on_error=False,
+    min_delta={"previous": 0.0},
+    looks=Looks(3, 9, Adaptive.CONFIRM),
+)
 
 FRAME = Frame(
     base_found="the first parent of the merge commit that GitHub made",
@@ -26,7 +37,7 @@ def improvement() -> Report:
         runs("refuses a late refund", candidate="PPP", previous="PPF", costs=costs),
         runs("names the order first", candidate="PPP", previous="PPP", costs=costs),
         runs("asks for a missing order number", candidate="PPF", previous="FFF", costs=costs),
-        policy=must_not_drop(),
+        policy=AS_THE_ACTION_HAS_IT,
         changes=[a_change(ChangeKind.EDITED)],
     )
 
@@ -48,7 +59,7 @@ def regression() -> Report:
         runs(
             "asks for a missing order number",
             "contains[0]",
-            candidate="PFF",
+            candidate="FFF",
             previous="PPP",
             costs=costs,
             evidence=vague,
@@ -58,7 +69,7 @@ def regression() -> Report:
         runs("thanks the customer", candidate="PPP", previous="PPP", costs=costs),
         runs("greets by name", skill="greeting", candidate="PPP", previous="PPF"),
         runs("uses no exclamation marks", skill="greeting", candidate="PPP", previous="PPP"),
-        policy=must_not_drop(),
+        policy=AS_THE_ACTION_HAS_IT,
         changes=[
             a_change(ChangeKind.EDITED, "greeting"),
             a_change(ChangeKind.EDITED),
@@ -91,7 +102,7 @@ def mixed() -> Report:
             runs("sorts", skill="triage", runner=runner, candidate="PPP", none="FFF")
             for runner in both
         ),
-        policy=must_not_drop(),
+        policy=AS_THE_ACTION_HAS_IT,
         own={
             "order-support": ["previous"],
             "greeting": ["previous"],
@@ -108,7 +119,7 @@ def cut_short() -> Report:
     return a_report(
         runs("refund", candidate="PPN", previous="PPN"),
         runs("greets", candidate="NNN", previous="NNN"),
-        policy=must_not_drop(),
+        policy=AS_THE_ACTION_HAS_IT,
         changes=[a_change(ChangeKind.EDITED)],
     )
 
@@ -118,7 +129,7 @@ def new_skill() -> Report:
     return a_report(
         runs("sorts by urgency", skill="triage", candidate="PPP", none="FFF"),
         runs("names the team", skill="triage", candidate="PPP", none="PFF"),
-        policy=GatePolicy(min_pass_rate=None),
+        policy=replace(AS_THE_ACTION_HAS_IT, min_delta={}),
         changes=[a_change(ChangeKind.ADDED, "triage")],
     )
 
@@ -127,7 +138,7 @@ def removed() -> Report:
     """One skill is gone, another one stays good."""
     return a_report(
         runs(candidate="PPP", previous="PPP"),
-        policy=must_not_drop(),
+        policy=AS_THE_ACTION_HAS_IT,
         changes=[a_change(ChangeKind.REMOVED, "apologies"), a_change(ChangeKind.EDITED)],
     )
 
@@ -137,7 +148,7 @@ def evals_only() -> Report:
     return a_report(
         runs("refund", candidate="PPP"),
         runs("refuses a late refund", candidate="PFF", evidence="'no' is not in the answer"),
-        policy=GatePolicy(min_pass_rate=None),
+        policy=replace(AS_THE_ACTION_HAS_IT, min_delta={}),
         changes=[a_change(ChangeKind.EVALS_ONLY)],
     )
 
@@ -155,7 +166,7 @@ def hostile() -> Report:
     return a_report(
         runs(HOSTILE, HOSTILE, skill=HOSTILE, candidate="PF", previous="PP", evidence=HOSTILE),
         runs("lost", skill=HOSTILE, candidate="PP", previous="EE"),
-        policy=must_not_drop(),
+        policy=AS_THE_ACTION_HAS_IT,
         models={"openai": HOSTILE},
         notes=[HOSTILE],
         skipped=[SkippedSkill(HOSTILE, HOSTILE)],

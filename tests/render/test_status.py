@@ -18,15 +18,24 @@ from skill_delta.render.status import render_status
     ("story", "line"),
     [
         ("improvement", "Gate passed: pass rate 50% → 92% (+42%) against previous"),
-        ("regression", "Gate failed: pass-rate delta -14.3% is below the required +0%"),
+        (
+            "regression",
+            (
+                "Gate failed: pass-rate delta -33.3% [-50%, -14%] of skill 'order-support' "
+                "lies below the required +0% (and 1 more)"
+            ),
+        ),
         ("new_skill", "Gate passed: pass rate 17% → 100% (+83%) against no skill"),
         ("evals_only", "Gate passed: 4 passed, 2 failed, 0 errored — pass rate 67%"),
-        ("cut_short", "Not measured: 8 trials were not run: the ceiling of $1.00 was reached"),
+        (
+            "cut_short",
+            ("Not measured: 8 trials were not run: the ceiling of $1.00 was reached (and 1 more)"),
+        ),
         (
             "mixed",
             (
-                "Gate passed: pass rate 67% → 83% (+17%) against previous under claude-code "
-                "(and 3 more)"
+                "Inconclusive: pass-rate delta -33.3% [-84%, +38%] of skill 'order-support' "
+                "against 'previous' under runner 'claude-code' is wi… (and 3 more)"
             ),
         ),
     ],

@@ -65,7 +65,9 @@ def decide(evidence: Evidence, policy: GatePolicy) -> GateVerdict:
     """
     judged = judge(evidence, policy)
     hearing = Hearing(evidence, judged, policy)
-    reasons = tuple(reason for rule in RULES for reason in rule.decide(hearing))
+    found = [reason for rule in RULES for reason in rule.decide(hearing)]
+    # What is in doubt comes after what is known; otherwise in the order of the rules.
+    reasons = tuple(sorted(found, key=lambda reason: reason.verdict is Verdict.INCONCLUSIVE))
     verdict = max((reason.verdict for reason in reasons), key=_SEVERITY.index, default=Verdict.PASS)
     if reasons and evidence.cut_short:
         verdict = Verdict.NOT_MEASURED

@@ -6,7 +6,7 @@ They hold names of others as they are: whoever prints them escapes them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skill_delta.core.inference import Note
 from skill_delta.core.judgements import Judgement
@@ -66,9 +66,8 @@ def _cell(delta: float) -> int:
 def literal_remark(judgement: Judgement) -> str:
     """What the literal gate would have said."""
     says = "failed" if judgement.literally is Verdict.FAIL else "passed"
-    same = judgement.verdict is judgement.literally
-    ending = f"says the same: {says}" if same else f"would have {says} this"
-    return f"The literal gate, which looks at the bare difference alone, {ending}"
+    also = "also " if judgement.verdict is judgement.literally else ""
+    return f"The bare difference alone would {also}have {says} it"
 
 
 def _subject(scope: Scope, report: Report) -> str:
@@ -129,32 +128,34 @@ def _lines(judgement: Judgement, report: Report) -> Iterator[str]:
     if abs((reading.difference.pass_rate or 0.0) - reading.interval.delta) > 1e-9:
         pooled = points(reading.difference.pass_rate or 0.0)
         yield f"Δ is over case means; over all runs alike it is {pooled} points"
-    yield _largest_drop(reading)
-    if judgement.verdict is Verdict.INCONCLUSIVE:
-        yield settling(reading)
-    yield detectable(reading)
-    untouched = report.readings.get(
-        Scope(
-            judgement.scope.baseline, judgement.scope.runner, judgement.scope.skill, untouched=True
-        )
-    )
+    yield _compatible(judgement)
+    scope = replace(judgement.scope, untouched=True)
+    untouched = report.readings.get(scope)
     if untouched is not None:
         cases = counted(len(untouched.measurement.comparable), "case")
         yield f"Over the {cases} that the pull request left as they were: {measured(untouched)}"
-    if judgement.method is GateMethod.INTERVAL:
-        yield literal_remark(judgement)
+    by_interval = judgement.method is GateMethod.INTERVAL
+    remarks = [literal_remark(judgement)] if by_interval else []
+    yield ". ".join((*remarks, detectable(reading), *_looks(reading, report)))
+
+
+def _compatible(judgement: Judgement) -> str:
+    """The largest drop that the runs are compatible with, and what would settle a doubt."""
+    drop = judgement.reading.interval.largest_drop
+    largest = (
+        f"The largest drop compatible with these runs is {points(drop, signed=False)} points"
+        if drop > 0
+        else "No drop at all is compatible with these runs"
+    )
+    settled_by = settling(judgement)
+    return f"{largest}. {settled_by}" if settled_by else largest
+
+
+def _looks(reading: Reading, report: Report) -> Iterator[str]:
     if reading.rule.looks > 1:
-        saved = (
-            f", which saved {counted(report.trials_saved, 'trial')}" if report.trials_saved else ""
-        )
-        yield f"{reading.looks_used} of {reading.rule.looks} planned looks{saved}"
-
-
-def _largest_drop(reading: Reading) -> str:
-    drop = reading.interval.largest_drop
-    if drop <= 0:
-        return "No drop at all is compatible with these runs"
-    return f"The largest drop compatible with these runs: {points(drop, signed=False)} points"
+        used = f"{reading.looks_used} of {reading.rule.looks} planned looks"
+        saved = f", {counted(report.trials_saved, 'trial')} saved" if report.trials_saved else ""
+        yield f"{used}{saved}"
 
 
 def detectable(reading: Reading) -> str:
@@ -165,18 +166,19 @@ def detectable(reading: Reading) -> str:
     return f"This suite finds a drop of {points(drop, signed=False)} points four times out of five"
 
 
-def settling(reading: Reading) -> str:
-    """What would settle an inconclusive verdict."""
-    needed = reading.settlement
-    cases = len(reading.measurement.comparable)
+def settling(judgement: Judgement) -> str:
+    """What would settle an inconclusive verdict; blank where nothing of the kind is known."""
+    if judgement.verdict is not Verdict.INCONCLUSIVE or judgement.ruling.note:
+        return ""
+    needed = judgement.reading.settlement
     ways = []
     if needed.repetitions is not None:
         ways.append(f"{counted(needed.repetitions, 'repetition')} of each case")
     if needed.cases is not None:
-        ways.append(f"{needed.cases - cases} more cases like these {cases}")
+        ways.append(f"{counted(needed.cases, 'case')} like these")
     if not ways:
         return "No suite of a thousand cases like these would settle it: set a margin"
-    return f"What would settle it, at rates like these: {', or '.join(ways)}"
+    return f"What would settle it: about {', or '.join(ways)}"
 
 
 def ratio_lines(reading: Reading) -> Iterator[str]:

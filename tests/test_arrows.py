@@ -31,6 +31,7 @@ CORE_ORDER = (
     "looks",
     "simulation",
     "paired",
+    "diagnostics",
     "readings",
     "noise_floor",
     "sampling",

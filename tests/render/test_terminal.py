@@ -72,7 +72,7 @@ def test_both_kinds_of_flag_word_for_word() -> None:
           - order-support :: refund-request (claude-code): contains[0] (6 runs)
 
         High-variance cases (repetitions disagreed — often ambiguous instructions):
-          - order-support :: refund-request (pydantic-ai, candidate): 60%, stddev 0.49
+          - order-support :: refund-request (pydantic-ai, candidate): 60%, stddev 0.49 (5 runs)
         """
         )
         in told

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from skill_delta.core.diagnostics import flagged_checks
 from skill_delta.core.report import BaselineSource, Environment, Report
 from skill_delta.render import figures
 from skill_delta.render.changed import skipped_elsewhere
@@ -15,6 +16,7 @@ from skill_delta.render.remarks import (
     HIGH_VARIANCE_MEANING,
     baseline_source,
     commit_of,
+    flagged_line,
     high_variance_lines,
     low_signal_line,
     low_signal_meaning,
@@ -40,11 +42,31 @@ def notes(report: Report) -> Listing:
 def low_signal(report: Report) -> Listing:
     """The checks that passed in both arms."""
     flags = [(delta.baseline, flag) for delta in report.deltas for flag in delta.low_signal]
-    against = ", against {}" if len(report.deltas) > 1 else ""
+    baselines = tuple(dict.fromkeys(baseline for baseline, _ in flags))
+    several = len(report.deltas) > 1
+    against = ", against {}" if several else ""
     lines = [low_signal_line(flag) + against.format(baseline) for baseline, flag in flags]
-    meanings = dict.fromkeys(low_signal_meaning(baseline) for baseline, _ in flags)
-    explained = Markdown("".join(f"They {meaning}.\n\n" for meaning in meanings))
+    explained = Markdown(
+        "".join(
+            f"{f'Those against {untrusted(each)}' if several else 'They'} "
+            f"{low_signal_meaning(each)}.\n\n"
+            for each in baselines
+        )
+    )
     return replace(Listing.of("low-signal checks", lines, said, _FOLDED), above=explained)
+
+
+def suspect_checks(report: Report) -> Listing:
+    """The checks that always fail, that pass more often without the skill, that repeat another."""
+    several = len(report.deltas) > 1
+    lines = [
+        f"{found.flag.value}: {flagged_line(found)}"
+        + (f", against {delta.baseline}" if several else "")
+        for delta in report.deltas
+        for found in flagged_checks(delta)
+    ]
+    explained = Markdown("They may be wrong, or tell nothing new. None of them decides.\n\n")
+    return replace(Listing.of("suspect checks", lines, said, _FOLDED), above=explained)
 
 
 def high_variance(report: Report) -> Listing:

@@ -169,6 +169,23 @@ class HighVariance(CaseOfRunner):
     pass_rate: Rate
     stddev: float
     runs: Count
+    noise: bool
+    """Whether so few runs may disagree by chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspectCheck(CaseOfRunner):
+    """A check that may be wrong, as `runs` repetitions of both arms say.
+
+    `other` is the check that a derived one repeats, else null.
+    """
+
+    check: str
+    runs: Count
+    pass_rate_candidate: Rate
+    pass_rate_baseline: Rate
+    other: str | None
+    noise: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +207,9 @@ class BaselineDelta(Metrics, _Against):
     excluded: list[Excluded]
     low_signal: list[LowSignal]
     high_variance: list[HighVariance]
+    always_fail: list[SuspectCheck]
+    inverse: list[SuspectCheck]
+    derived: list[SuspectCheck]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

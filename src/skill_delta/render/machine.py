@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 
 from skill_delta import __version__
+from skill_delta.core.diagnostics import CheckFlag, FlaggedCheck, flagged_checks, is_chance
 from skill_delta.core.gate import GateVerdict
 from skill_delta.core.judgements import Judgement
 from skill_delta.core.paired import Difference, PairedDelta
@@ -155,6 +156,10 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
         for runner, each in delta.runners.items()
     }
     # With one runner the whole is what that runner did, and nothing is worked out twice.
+    flagged = flagged_checks(delta)
+    suspect = {
+        flag: [_suspect(found) for found in flagged if found.flag is flag] for flag in CheckFlag
+    }
     whole = of_runners[alone] if alone is not None else _metrics(delta.overall, None, None)
     return document.BaselineDelta(
         **_fields(whole),
@@ -185,9 +190,25 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
                 pass_rate=found.pass_rate,
                 stddev=found.stddev,
                 runs=found.runs,
+                noise=is_chance(found),
             )
             for found in delta.high_variance
         ],
+        always_fail=suspect[CheckFlag.ALWAYS_FAILS],
+        inverse=suspect[CheckFlag.INVERSE],
+        derived=suspect[CheckFlag.DERIVED],
+    )
+
+
+def _suspect(found: FlaggedCheck) -> document.SuspectCheck:
+    return document.SuspectCheck(
+        **asdict(_case(found.key)),
+        check=encodable(found.check),
+        runs=found.runs,
+        pass_rate_candidate=_rounded(found.rate_candidate),
+        pass_rate_baseline=_rounded(found.rate_baseline),
+        other=encodable(found.other) or None,
+        noise=found.may_be_chance,
     )
 
 

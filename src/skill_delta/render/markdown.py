@@ -18,7 +18,14 @@ from skill_delta.core.judgements import Judgement
 from skill_delta.core.policy import GateMethod, Reason, Verdict
 from skill_delta.core.report import Report
 from skill_delta.render.advice import next_steps
-from skill_delta.render.background import high_variance, low_signal, measured, notes, versions
+from skill_delta.render.background import (
+    high_variance,
+    low_signal,
+    measured,
+    notes,
+    suspect_checks,
+    versions,
+)
 from skill_delta.render.cases import case_listings
 from skill_delta.render.changed import changed_skills
 from skill_delta.render.escape import Markdown, untrusted
@@ -60,6 +67,7 @@ def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:
             Part.CHANGED: changed_skills(report),
             Part.NOTES: notes(report),
             Part.LOW_SIGNAL: low_signal(report),
+            Part.SUSPECT: suspect_checks(report),
             Part.HIGH_VARIANCE: high_variance(report),
             Part.SOURCES: versions(report),
             Part.STEPS: next_steps(report),

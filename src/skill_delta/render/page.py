@@ -30,6 +30,7 @@ class Part(StrEnum):
     NOTES = "notes"
     IMPROVED = "improved"
     LOW_SIGNAL = "low signal"
+    SUSPECT = "suspect"
     HIGH_VARIANCE = "high variance"
     SOURCES = "sources"
     STEPS = "steps"
@@ -153,6 +154,7 @@ Cut: TypeAlias = Callable[[Listing, int], Listing]
 _SACRIFICES: Sequence[tuple[Part, Cut]] = (
     (Part.HIGH_VARIANCE, Listing.showing),
     (Part.LOW_SIGNAL, Listing.showing),
+    (Part.SUSPECT, Listing.showing),
     (Part.SOURCES, Listing.showing),
     (Part.IMPROVED, Listing.detailing),
     (Part.IMPROVED, Listing.showing),

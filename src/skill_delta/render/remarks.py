@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from skill_delta.core.diagnostics import CheckFlag, FlaggedCheck, is_chance
 from skill_delta.core.paired import HighVariance, LowSignal
 from skill_delta.core.policy import Verdict
 from skill_delta.core.report import BaselineSource, Report, SkippedSkill, Summary
@@ -164,8 +165,36 @@ def low_signal_line(found: LowSignal) -> str:
     return f"{_case(found.key)} ({found.key.runner}): {found.check} ({counted(found.runs, 'run')})"
 
 
+FLAGS: Mapping[CheckFlag, str] = {
+    CheckFlag.ALWAYS_FAILS: (
+        "Checks that always fail (in both arms — they are broken, or ask too much)"
+    ),
+    CheckFlag.INVERSE: "Inverse checks (passed more often without the skill)",
+    CheckFlag.DERIVED: (
+        "Derived checks (ended as another check of the case every time — they tell nothing new)"
+    ),
+}
+"""The headings of the checks that may be wrong."""
+
+
+def flagged_line(found: FlaggedCheck) -> str:
+    """`order-support :: refund-request (openai): regex[1] as contains[0] (6 runs)`."""
+    what = ""
+    if found.flag is CheckFlag.INVERSE:
+        what = f", {rate(found.rate_baseline)} without the skill, {rate(found.rate_candidate)} with"
+    if found.flag is CheckFlag.DERIVED:
+        what = f" as {found.other}"
+    runs = _mark(found.runs, may_be_chance=found.may_be_chance)
+    return f"{_case(found.key)} ({found.key.runner}): {found.check}{what}{runs}"
+
+
+def _mark(runs: int, *, may_be_chance: bool) -> str:
+    """` (6 runs)`, or ` (3 runs: may be chance)`: how much a flag rests on."""
+    return f" ({counted(runs, 'run')}{': may be chance' if may_be_chance else ''})"
+
+
 def high_variance_lines(report: Report) -> Iterator[str]:
-    """`order-support :: refund-request (openai, candidate): 60%, stddev 0.49`, each arm once."""
+    """`order-support :: refund-request (openai, candidate): 60%, stddev 0.49 (5 runs)`."""
     several = len(report.deltas) > 1
     lines = [
         _high_variance_line(found, delta.baseline if several else Role.BASELINE.value)
@@ -179,7 +208,8 @@ def high_variance_lines(report: Report) -> Iterator[str]:
 def _high_variance_line(found: HighVariance, baseline: str) -> str:
     arm = found.role.value if found.role is Role.CANDIDATE else baseline
     spread = f"{rate(found.pass_rate)}, stddev {found.stddev:.2f}"
-    return f"{_case(found.key)} ({found.key.runner}, {arm}): {spread}"
+    mark = _mark(found.runs, may_be_chance=is_chance(found))
+    return f"{_case(found.key)} ({found.key.runner}, {arm}): {spread}{mark}"
 
 
 def _case(key: CaseKey) -> str:

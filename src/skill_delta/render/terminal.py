@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from skill_delta.core.diagnostics import flagged_checks
 from skill_delta.core.paired import CasePair, Difference, PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Reading, Scope
@@ -21,7 +22,9 @@ from skill_delta.render.escape import plain
 from skill_delta.render.evidence import details, fraction, worst
 from skill_delta.render.judgements import bounds, interval_bar, ratio_lines, spoken
 from skill_delta.render.remarks import (
+    FLAGS,
     HIGH_VARIANCE_HEADING,
+    flagged_line,
     high_variance_lines,
     low_signal_heading,
     low_signal_line,
@@ -146,6 +149,10 @@ def _delta_block(delta: PairedDelta, report: Report, style: Style) -> Iterator[s
             yield from (f"  {line}" for line in _reading_lines(reading, under))
     flagged = map(low_signal_line, delta.low_signal)
     yield from _list_block(f"{low_signal_heading(delta.baseline)}:", flagged, style)
+    suspect = flagged_checks(delta)
+    for flag, heading in FLAGS.items():
+        lines = (flagged_line(found) for found in suspect if found.flag is flag)
+        yield from _list_block(f"{heading}:", lines, style)
 
 
 def _difference_lines(found: Difference) -> Iterator[str]:

@@ -65,7 +65,7 @@ cases:
 REPLIES = """\
 replies:
   - contains: Be quick
-    repetition: [0, 2]
+    repetition: [0, 2, 3, 5, 6, 8]
     tool_calls:
       - {name: issue_refund, arguments: {order_id: "1234"}}
     text: "Done! Order 1234 was refunded."

@@ -1,0 +1,117 @@
+"""The DeltaScorecard and its legs, as a person asks for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import CommandLine
+from model_stand_in import ModelStandIn, says
+
+DEMO = Path(__file__).parents[2] / "examples" / "scorecard-demo"
+SCRIPTED = ("--runner", "scripted")
+
+
+@pytest.fixture
+def model() -> Iterator[ModelStandIn]:
+    with ModelStandIn(says("Reply LATE.")) as stand_in:
+        yield stand_in
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def heads(path: Path) -> Any:
+    return json.loads(path.read_text().splitlines()[0])
+
+
+def test_the_demo_gains_half_a_point(skill_delta: CommandLine, tmp_path: Path) -> None:
+    """One case that the skill turns, and one that it does not: +0.5, and [+1, 0]."""
+    written = tmp_path / "scorecard.json"
+
+    finished = skill_delta(
+        "run", DEMO, *SCRIPTED, "--baseline", "none", "--scorecard", written, "--run-id", "r1"
+    )
+
+    found = read(written)
+    assert finished.exit_code == 0
+    assert found["aggregate_delta"] == 0.5
+    assert [case["delta"] for case in found["per_case"]] == [1, 0]
+    assert (found["skill_on_run_id"], found["skill_off_run_id"]) == ("r1-skill-on", "r1-skill-off")
+    assert "authoritative" not in found
+
+
+def test_both_legs_keep_a_record_of_their_own(skill_delta: CommandLine, tmp_path: Path) -> None:
+    """With the scorecard beside them; each can be rendered again as a run of its own."""
+    out = tmp_path / "legs" / "run.jsonl"
+
+    skill_delta("run", DEMO, *SCRIPTED, "--baseline-mode", "both", "--out", out)
+
+    on, off = (out.with_name(f"run-skill-{leg}.jsonl") for leg in ("on", "off"))
+    assert {path.name for path in out.parent.iterdir()} == {
+        on.name,
+        off.name,
+        "run-delta-scorecard.json",
+    }
+    assert "hooks_disabled" not in heads(on)["environment"]
+    assert heads(off)["environment"]["hooks_disabled"] is True
+    assert heads(on)["run_id"].removesuffix("-skill-on") == heads(off)["run_id"].removesuffix(
+        "-skill-off"
+    )
+    assert "pass rate 100%" in skill_delta("report", on).out
+    assert "pass rate 50%" in skill_delta("report", off).out
+
+
+def test_one_leg_alone_has_no_delta(skill_delta: CommandLine, tmp_path: Path) -> None:
+    """The candidate's rules read it; the skill is as good as not there."""
+    out, written = tmp_path / "run.jsonl", tmp_path / "report.json"
+    flags = (*SCRIPTED, "--out", out, "--json-output", written)
+
+    off = skill_delta("run", DEMO, *flags, "--baseline-mode", "skill-off")
+    suppressed = read(written)
+    on = skill_delta("run", DEMO, *flags, "--baseline-mode", "skill-on")
+
+    assert (off.exit_code, on.exit_code) == (1, 0)
+    assert suppressed["delta"] is None
+    assert suppressed["environment"]["hooks_disabled"] is True
+    assert "hooks_disabled" not in read(written)["environment"]
+    assert {path.name for path in tmp_path.glob("*.jsonl")} == {"run.jsonl", "run-skill-off.jsonl"}
+
+
+def test_a_single_live_shot_is_not_authoritative(
+    skill_delta: CommandLine, model: ModelStandIn, tmp_path: Path
+) -> None:
+    """One run of a model cannot tell a difference from chance; several can."""
+    written = tmp_path / "scorecard.json"
+    live = ("--runner", "openai", "--model", "m", "--base-url", model.url, "--baseline", "none")
+
+    skill_delta("run", DEMO, *live, "--scorecard", written)
+    once = read(written)
+    skill_delta("run", DEMO, *live, "--scorecard", written, "--repeat", "2")
+
+    assert once["authoritative"] is False
+    assert once["authoritative_reason"]
+    assert "authoritative" not in read(written)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--baseline-mode", "both", "--baseline", "previous"),
+        ("--baseline-mode", "skill-off", "--baseline", "none"),
+        ("--baseline-mode", "both", "--record", "r.jsonl"),
+        ("--baseline-mode", "neither"),
+        ("--scorecard", "s.json"),
+        ("--out", "a.jsonl", "--record", "b.jsonl"),
+    ],
+)
+def test_what_excludes_each_other_is_refused(
+    flags: tuple[str, ...], skill_delta: CommandLine
+) -> None:
+    """Before anything is run."""
+    assert skill_delta("run", DEMO, *SCRIPTED, *flags).exit_code == 2

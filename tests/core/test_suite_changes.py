@@ -395,6 +395,27 @@ def test_a_stricter_check_behind_very_many_new_ones_is_not_looked_for() -> None:
     assert loosened([contains("a")], [*flood, contains("x"), contains("ab")]) != ()
 
 
+def test_a_check_of_the_same_id_is_looked_at_behind_any_number_of_others() -> None:
+    """So a lowered budget, which follows the assertions, is never told as a raised one."""
+    many = [contains("a")] * (MAX_COMPARED + 1)
+    others = [regex("b")] * (MAX_COMPARED + 1)
+
+    told_lost = loosened([*many, MaxCalls(limit=2)], [*others, MaxCalls(limit=1)])
+
+    assert len(told_lost) == len(many)
+    assert not any("max_calls" in sentence for sentence in told_lost)
+
+
+def test_no_more_than_so_many_lost_checks_are_looked_for() -> None:
+    """Those after them are told as lost, whatever the new ones of other ids ask for."""
+    many = [contains(f"{number}") for number in range(1_000, 1_001 + MAX_COMPARED)]
+
+    assert len(loosened(many[:-1], [all_of(*(each.value for each in many))])) == 0
+    assert loosened(many, [all_of(*(each.value for each in many))]) == (
+        f'contains[{MAX_COMPARED}] "{1_000 + MAX_COMPARED}" is gone',
+    )
+
+
 def test_a_boolean_is_not_a_number() -> None:
     """Python would call `true` and `1` equal, and no call can mean both."""
     assert loosened([call_args(a=True)], [call_args(a=1)]) != ()

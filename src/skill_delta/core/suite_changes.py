@@ -28,7 +28,10 @@ from skill_delta.core.wording import clipped
 from skill_delta.errors import Place
 
 MAX_COMPARED = 100
-"""How many new checks of a case are looked at to see whether one is as strict as a lost one."""
+"""How many lost checks of a case are held against how many new ones, to see which are kept.
+
+Beyond them, each lost check is held against the new one of its own id and kind only.
+"""
 
 
 class CaseChangeKind(StrEnum):
@@ -136,11 +139,15 @@ def _loosened(was: Case | None, now: Case | None) -> tuple[str, ...]:
     if was is None or now is None:
         return ()
     gained = _not_among(was.checks, now.checks)
-    return tuple(
-        _lost(check, gained)
-        for check in _not_among(now.checks, was.checks)
-        if not any(_implies(new.spec, check.spec) for new in gained[:MAX_COMPARED])
-    )
+    successors = {(new.id, type(new.spec)): new for new in reversed(gained)}
+    sentences = []
+    for position, check in enumerate(_not_among(now.checks, was.checks)):
+        successor = successors.get((check.id, type(check.spec)))
+        nearest = () if successor is None else (successor,)
+        others = gained[:MAX_COMPARED] if position < MAX_COMPARED else ()
+        if not any(_implies(new.spec, check.spec) for new in (*nearest, *others)):
+            sentences.append(_sentence(check, successor))
+    return tuple(sentences)
 
 
 def _not_among(others: Iterable[Check], checks: Iterable[Check]) -> tuple[Check, ...]:
@@ -159,12 +166,12 @@ def _not_among(others: Iterable[Check], checks: Iterable[Check]) -> tuple[Check,
     return tuple(found)
 
 
-def _lost(check: Check, gained: Iterable[Check]) -> str:
+def _sentence(check: Check, successor: Check | None) -> str:
+    """What became of a lost check; its successor has its id and kind."""
     label, value = clipped(check.id), _value(check)
-    for new in gained:
-        if new.id == check.id and type(new.spec) is type(check.spec):
-            verb = "raised" if isinstance(check.spec, _Budget) else "changed"
-            return f"{label} {verb} from {value} to {_value(new)}"
+    if successor is not None:
+        verb = "raised" if isinstance(check.spec, _Budget) else "changed"
+        return f"{label} {verb} from {value} to {_value(successor)}"
     is_said = not value or value == shown_json(check.id.partition(":")[2])
     return f"{label} is gone" if is_said else f"{label} {value} is gone"
 

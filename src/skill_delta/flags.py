@@ -118,6 +118,7 @@ FLAGS: Mapping[str, Flag] = {
     "json_output": Flag(TEXT, "Write the JSON report here", _local()),
     "junit_output": Flag(TEXT, "Write a JUnit report here", _run()),
     "markdown_output": Flag(TEXT, "Write a Markdown report here", _run()),
+    "markdown_max_chars": Flag(WHOLE, "Make that report no longer than this", _run("1000000")),
     "record": Flag(TEXT, "Append each finished trial to this run record", _run()),
     "resume": Flag(TEXT, "Run only what this run record does not hold yet", _run()),
     "scorecard": Flag(TEXT, "Write the DeltaScorecard here", _run()),

@@ -546,3 +546,15 @@ def _without_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Back off in no time: what is waited for is tested elsewhere."""
     monkeypatch.setattr("skill_delta.providers.gate.full_jitter", lambda *_: 0.0)
     monkeypatch.setattr("skill_delta.providers.http.full_jitter", lambda *_: 0.0)
+
+
+def test_a_markdown_report_is_as_short_as_asked(
+    greeting: GitRepository, skill_delta: CommandLine
+) -> None:
+    """What does not fit is left out and counted; a limit that nothing would read is refused."""
+    flags = ("run", "greeting", "--runner", "scripted", "--markdown-max-chars", "1000")
+
+    skill_delta(*flags, "--markdown-output", "r.md")
+
+    assert len((greeting.folder / "r.md").read_text()) <= 1000
+    assert skill_delta(*flags).exit_code == 2

@@ -50,10 +50,10 @@ _ICONS: Mapping[Verdict, str] = {
 }
 
 
-def render_markdown(report: Report) -> str:
-    """The report for a file."""
+def render_markdown(report: Report, characters: int = FILE_CHARACTERS) -> str:
+    """The report for a file, of at most so many characters (1,000 or more)."""
     page = page_of(report, NO_FRAME, Markdown("in the JSON report"))
-    return printed(page, lambda text: len(text) <= FILE_CHARACTERS)
+    return printed(page, lambda text: len(text) <= characters)
 
 
 def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:

@@ -52,7 +52,7 @@ _OF_A_PULL_REQUEST: Mapping[str, JsonValue] = {
 _OF_A_RUN = frozenset(
     {
         *("base", "evals", "json_output", "junit_output", "markdown_output"),
-        *("scorecard", "record", "resume", "baseline_mode", "run_id", "out"),
+        *("markdown_max_chars", "scorecard", "record", "resume", "baseline_mode", "run_id", "out"),
     }
 )
 
@@ -79,7 +79,8 @@ SELFCHECK = Command(
             *("on_inconclusive", "on_unmeasured", "max_regressed_cases", "max_token_increase"),
             *("max_cost_increase", "max_latency_increase", "suite", "new_skills"),
             *("uncovered_skills", "skills", "max_skills", "max_cases", "report_dir"),
-            *("junit_output", "markdown_output", "scorecard", "record", "resume"),
+            *("junit_output", "markdown_output", "markdown_max_chars", "scorecard"),
+            *("record", "resume"),
             *("baseline_mode", "run_id", "out"),
         }
     ),

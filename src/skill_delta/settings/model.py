@@ -165,6 +165,8 @@ class Settings(_Checked):
     """Write the JUnit report here."""
     markdown_output: str | None = None
     """Write the Markdown report here."""
+    markdown_max_chars: Annotated[int, Field(ge=1_000)] | None = None
+    """How long the Markdown report may be; what does not fit is left out and counted."""
     replies: str | None = None
     """What the scripted runner answers, in place of each skill's evals/replies.yaml."""
     seed: int = 0

@@ -192,6 +192,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         **dict.fromkeys(("adaptive", "min_repeats"), gated),
         **dict.fromkeys(("gate", "margin", "confidence"), bool(settings.baseline)),
         "on_inconclusive": gated or bool(settings.increases()),
+        "markdown_max_chars": settings.markdown_output is not None,
         "max_repeat": gated and settings.adaptive != "off",
     }
     why = {
@@ -203,6 +204,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "on_inconclusive": "only gate interval with a min-delta can be inconclusive",
         "min_repeats": "only gate interval with a min-delta asks for repetitions",
         **dict.fromkeys(("gate", "margin", "confidence"), "nothing is compared without a baseline"),
+        "markdown_max_chars": "no Markdown report is written",
         "max_repeat": "only adaptive repetition samples again",
     }
     return [

@@ -6,6 +6,7 @@ import difflib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +30,7 @@ from skill_delta.history.previous import GitBaselines
 from skill_delta.history.working_copy import find_skills
 from skill_delta.ledger.reader import read_record
 from skill_delta.preparation import FoundSkill, labels
-from skill_delta.render import RENDERERS
+from skill_delta.render import RENDERERS, Renderer
 from skill_delta.render.scorecard import render_scorecard
 from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
 from skill_delta.settings.model import Settings
@@ -78,7 +79,8 @@ def run(
             return ExitCode.PASSED
     redact = redactor_for(settings.base_url, key).redact
     # The files first: a terminal that gives out takes nothing with it.
-    written = [write(path, redact(RENDERERS[name](report))) for name, path in outputs.items()]
+    renderers = {**RENDERERS, **_shortened(settings)}
+    written = [write(path, redact(renderers[name](report))) for name, path in outputs.items()]
     written += _written_scorecards(report, settings, paths, keeping.run_id, redact)
     style = ANSI if terminal.colour else PLAIN
     terminal.say(redact(render_terminal(report, style)))
@@ -89,6 +91,15 @@ def run(
     if is_forgiven(report, settings.on_unmeasured):
         code = ExitCode.PASSED
     return ExitCode.USER_ERROR if unwritten and code is ExitCode.PASSED else code
+
+
+def _shortened(settings: Settings) -> Mapping[str, Renderer]:
+    """The renderers that were told how long they may be."""
+    if settings.markdown_max_chars is None:
+        return {}
+    from skill_delta.render.markdown import render_markdown  # noqa: PLC0415 - as RENDERERS do
+
+    return {"markdown": partial(render_markdown, characters=settings.markdown_max_chars)}
 
 
 def _keeping(settings: Settings) -> Keeping:

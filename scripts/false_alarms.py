@@ -2,8 +2,8 @@
 
 Prints the tables of `docs/statistics.md`: an unchanged skill, one that lost 10 points and one that
 lost 20, judged by the literal gate and by the interval gate, with fixed and adaptive repetition.
-The same seed prints the same tables on any machine. Ends with 1 where the interval gate fails
-unchanged skills more often than it promises.
+The same seed prints the same tables on any machine. It measures and judges nothing: the last table
+holds the shares of unchanged skills that failed against those that are promised.
 """
 
 from __future__ import annotations
@@ -172,14 +172,6 @@ def false_failures(rows: Sequence[Row]) -> Iterator[tuple[str, float, float, Cel
         yield gate, fmean(found.values()), found[worst], worst
 
 
-def keeps_the_promise(rows: Sequence[Row]) -> bool:
-    return all(
-        mean <= PROMISED_MEAN and worst <= PROMISED_WORST
-        for gate, mean, worst, _ in false_failures(rows)
-        if gate != "literal"
-    )
-
-
 LEGEND = """\
 `literal` and `interval` take the repeats named, in one look. `adaptive` is `confirm`: up to three
 looks of so many repeats. `at once` takes three times the repeats in one look; `calls saved` is the
@@ -204,7 +196,7 @@ def report(rows: Sequence[Row], seed: int, experiments: int) -> Iterator[str]:
     yield f"\nSeed {seed}, {experiments} experiments per cell. Pass rates of the cases: {rates}."
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--experiments", type=int, default=8000, help="per cell (default: 8000)")
     parser.add_argument("--seed", type=int, default=1, help="of the rates and runs (default: 1)")
@@ -213,8 +205,7 @@ def main() -> int:
         parser.error("--experiments must be 2 or more")
     rows = measure_all(asked.seed, asked.experiments)
     print("\n".join(report(rows, asked.seed, asked.experiments)))
-    return 0 if keeps_the_promise(rows) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from contextlib import redirect_stdout
+from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -30,9 +31,14 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from false_alarms import (  # noqa: E402 - the script is no package
+    CASES,
+    DROPS,
     PROMISED_MEAN,
     PROMISED_WORST,
+    REPETITIONS,
     Cell,
+    measure,
+    report,
     rule,
     suite,
 )
@@ -47,6 +53,7 @@ EXAMPLES = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", DOCUMENT, 
 
 EXPERIMENTS = 1000
 CELLS = [Cell(0.0, *size) for size in ((5, 3), (5, 10), (10, 1), (10, 3), (10, 5), (20, 3))]
+PRINTED_EXPERIMENTS = 8000
 
 ONE_LOOK = Looks(3)
 THREE_LOOKS = Looks(3, 9, Adaptive.CONFIRM)
@@ -84,14 +91,35 @@ def test_the_interval_gate_seldom_fails_an_unchanged_skill() -> None:
     assert found[str(Cell(0.0, 10, 3))][0] >= 0.30
 
 
-def test_adaptive_repetition_is_no_worse() -> None:
-    """Several looks at the data are no more chances to fail: the interval is widened for them."""
-    repeated = [cell for cell in CELLS if cell.repetitions > 1]
-    fixed = [shares_of(cell, cell.fixed)[1] for cell in repeated]
-    adaptive = [shares_of(cell, cell.adaptive)[1] for cell in repeated]
+@pytest.mark.parametrize("looks", [ONE_LOOK, THREE_LOOKS], ids=["fixed", "adaptive"])
+def test_the_noisiest_suite_stays_below_the_worst_that_is_promised(looks: Looks) -> None:
+    """Where every case passes half of the time there is no margin left below 5 %."""
+    found = false_alarms([0.5] * 10, looks, rule(looks), rng(), EXPERIMENTS)
 
-    assert fmean(adaptive) <= min(fmean(fixed), PROMISED_MEAN)
+    assert found.interval <= PROMISED_WORST
+
+
+def test_adaptive_repetition_keeps_the_promise() -> None:
+    """Several looks at the data are no more chances to fail: the interval is widened for them."""
+    adaptive = [shares_of(cell, cell.adaptive)[1] for cell in CELLS]
+
+    assert fmean(adaptive) <= PROMISED_MEAN
     assert max(adaptive) <= PROMISED_WORST
+
+
+def test_adaptive_repetition_is_no_worse_than_one_look() -> None:
+    """Over all repeated cells of the document, by no more than what chance does to two means.
+
+    The full run is asked, since a few cells of a few hundred experiments cannot tell: there the
+    order of the two means depends on the seed. Single runs are left out: their one look is far
+    more cautious than promised, and adaptive repetition does not stay with single runs.
+    """
+    table = documented("An unchanged skill")
+    repeated = [shares for (_, repeats), shares in table.items() if repeats > 1]
+    fixed, adaptive = (fmean(row[column] for row in repeated) for column in (1, 3))
+    drawn = len(repeated) * PRINTED_EXPERIMENTS
+
+    assert adaptive <= fixed + 2 * (2 * fixed * (1 - fixed) / drawn) ** 0.5
 
 
 def test_a_lowered_skill_is_found_more_often_with_more_looks() -> None:
@@ -128,6 +156,36 @@ def test_the_document_keeps_the_promise() -> None:
         assert max(shares) <= PROMISED_WORST
 
 
+def without_figures(printed: str) -> str:
+    """What the script prints, whatever came of the experiments and however many there were."""
+    figures = r"\d+\.\d%|(?<=\()\d+ cases, \d+ repeats(?=\))|\d+(?= experiments)"
+    return re.sub(figures, "#", printed).strip()
+
+
+def test_the_document_holds_what_the_script_prints() -> None:
+    """Every line, every figure's place, and the rates of the cases: only the shares may differ."""
+    assert PRINTED is not None
+    rows = [measure(Cell(*each), 1, 2) for each in product(DROPS, CASES, REPETITIONS)]
+
+    assert without_figures(PRINTED[1]) == without_figures("\n".join(report(rows, 1, 2)))
+    assert f"Seed 1, {PRINTED_EXPERIMENTS} experiments per cell." in PRINTED[1]
+
+
+@pytest.mark.parametrize(
+    ("gate", "column"), [("literal", 0), ("interval", 1), ("adaptive", 3), ("at once", 6)]
+)
+def test_the_last_table_sums_up_the_first(gate: str, column: int) -> None:
+    """The mean, and the worst with the cell that it came from."""
+    assert PRINTED is not None
+    told = re.search(rf"^\| {gate} \| (.*?)% \| (.*?)% \((\d+) .*?(\d+) .*\|$", PRINTED[1], re.M)
+    assert told is not None
+    table = {cell: shares[column] for cell, shares in documented("An unchanged skill").items()}
+
+    assert fmean(table.values()) == pytest.approx(float(told[1]) / 100, abs=0.001)
+    assert max(table.values()) == pytest.approx(float(told[2]) / 100)
+    assert table[int(told[3]), int(told[4])] == max(table.values())
+
+
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_the_document_shows_what_this_code_does(cell: Cell) -> None:
     """Another seed comes to the same shares, up to four standard errors."""
@@ -138,7 +196,23 @@ def test_the_document_shows_what_this_code_does(cell: Cell) -> None:
         assert share == pytest.approx(told, abs=4 * (told * (1 - told) / EXPERIMENTS) ** 0.5)
 
 
-@pytest.mark.parametrize(("code", "printed"), EXAMPLES, ids=["verdict", "ratio"])
+@pytest.mark.parametrize("drop", [0.1, 0.2])
+def test_the_document_shows_how_often_harm_is_found(drop: float) -> None:
+    """So do the tables of a skill that got worse, with one look and with several."""
+    cell = Cell(drop, 10, 3)
+    skill = lowered(suite(1)[:10], drop)
+    fixed, adaptive = (
+        operating_characteristics(skill, looks, rule(looks), rng(), EXPERIMENTS)
+        for looks in (cell.fixed, cell.adaptive)
+    )
+    found = (fixed.literally_fails, fixed.fail, fixed.passes, adaptive.fail, adaptive.passes)
+    expected = documented(f"{drop * 100:.0f} points worse")[10, 3]
+
+    for share, told in zip(found, expected[:5], strict=True):
+        assert share == pytest.approx(told, abs=4 * (told * (1 - told) / EXPERIMENTS) ** 0.5)
+
+
+@pytest.mark.parametrize(("code", "printed"), EXAMPLES, ids=["verdict", "power", "ratio"])
 def test_the_examples_of_the_document_run(code: str, printed: str) -> None:
     """They are read as proof: they print what stands below them."""
     told = io.StringIO()

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from builders import Cost, a_report, runs, unresolved
+from builders import Cost, Runs, a_report, runs, unresolved
+from skill_delta.core.checks.limits import MaxCostUsd
+from skill_delta.core.checks.text import Contains
+from skill_delta.core.checks.tools import Called
 from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import Report, SkippedSkill
+from skill_delta.core.suite import Check
+from skill_delta.core.trials import NOTHING_TO_OFFER, Errored, Outcome, Scored, Skipped, Status
+from skill_delta.grading import graded
+from skill_delta.preparation import NO_CASES
+from skill_delta.providers.http import MAX_ATTEMPTS
 
 ANY_RATE = GatePolicy(min_pass_rate=None)
 
@@ -14,6 +23,38 @@ HOSTILE = (
     "@org/team fixes #1 <img src=x> [a](http://evil.example) | `x` **b** www.evil.example"
     " </details> <!-- &#64;me --!>\n/approve deadbeefcafe \x1b[31m \u202e ##[error]"
 )
+
+
+NAMES_THE_ORDER = Check("contains[0]", Contains(kind="contains", value="1234"))
+NAMES_ANYTHING = Check("contains[0]", Contains(kind="contains", value=""))
+LOOKS_IT_UP = Check("called:lookup_order", Called(tool="lookup_order"))
+IS_CHEAP = Check("max_cost_usd", MaxCostUsd(limit=0.01))
+
+
+def in_its_own_words(outcomes: Runs, *checks: Check) -> Runs:
+    """The same trials with the checks and the messages that the product really has.
+
+    A trial that passed named the order and looked it up, one that failed did neither.
+    """
+    asked = checks or (NAMES_THE_ORDER,)
+    return tuple(_in_its_own_words(outcome, asked) for outcome in outcomes)
+
+
+def _in_its_own_words(outcome: Outcome, checks: tuple[Check, ...]) -> Outcome:
+    trial = replace(outcome.trial, case=replace(outcome.trial.case, checks=checks))
+    match outcome:
+        case Scored(transcript=right, status=status):
+            wrong = replace(right, answer="I am sorry to hear that!", tool_calls=())
+            unpriced = replace(right, cost_usd=None)
+            answers = {Status.FAIL: wrong, Status.INCONCLUSIVE: unpriced}
+            return graded(trial, answers.get(status, right))
+        case Errored():
+            lost = f"HTTP 503 Service Unavailable, after {MAX_ATTEMPTS} attempts"
+            return replace(outcome, trial=trial, reason=lost)
+        case Skipped():
+            return replace(outcome, trial=trial, reason=NOTHING_TO_OFFER)
+        case _:
+            return replace(outcome, trial=trial)
 
 
 def must_not_drop(**baselines: float) -> GatePolicy:
@@ -56,40 +97,41 @@ def per_runner() -> Report:
 
 def a_runner_without_a_pair() -> Report:
     return a_report(
-        runs(runner="claude-code", candidate="PPP", none="PFF"),
-        runs(runner="pydantic-ai", candidate="PPP", none="EEE"),
+        in_its_own_words(runs(runner="scripted", candidate="PPP", none="PFF")),
+        in_its_own_words(runs(runner="openai", candidate="PPP", none="EEE")),
         policy=must_not_drop(none=0.0),
     )
 
 
 def regressed() -> Report:
     costs = {"candidate": Cost(130, 0.0006, 900.0)}
-    evidence = "'1234' is not in the answer"
+    never_fails = 'cases.yaml: the case "thanks": the check contains[0] can never fail'
     return a_report(
-        runs(
-            "refund-request",
-            "contains[0]",
-            "called:lookup_order",
-            candidate="PFF",
-            previous="PPP",
-            costs=costs,
-            evidence=evidence,
+        in_its_own_words(
+            runs("refund-request", candidate="PFF", previous="PPP", costs=costs),
+            NAMES_THE_ORDER,
+            LOOKS_IT_UP,
         ),
-        runs(
-            "refuses a late refund", candidate="FFF", previous="FFF", costs=costs, evidence=evidence
+        in_its_own_words(
+            runs("refuses a late refund", candidate="FFF", previous="FFF", costs=costs)
         ),
-        runs("greets", candidate="PPP", previous="PPF", costs=costs),
-        runs("thanks", candidate="PPP", previous="PPP", costs=costs),
+        in_its_own_words(runs("greets", candidate="PPP", previous="PPF", costs=costs)),
+        in_its_own_words(
+            runs("thanks", candidate="PPP", previous="PPP", costs=costs), NAMES_ANYTHING
+        ),
         policy=must_not_drop(),
-        notes=["case 'thanks' of order-support has one check"],
-        skipped=[SkippedSkill("release-notes", "no eval cases")],
+        notes=[f"order-support: skills/order-support/evals/{never_fails}"],
+        skipped=[SkippedSkill("release-notes", NO_CASES)],
     )
 
 
 def several_baselines() -> Report:
     return a_report(
-        runs("refund-request", candidate="PPF", previous="PPP", none="FFF"),
-        runs("reaches for the skill", candidate="PPP", previous="PPP", none="S"),
+        in_its_own_words(runs("refund-request", candidate="PPF", previous="PPP", none="FFF")),
+        in_its_own_words(runs("reaches for the skill", candidate="PPP", previous="PPP", none="S")),
+        in_its_own_words(
+            runs("thanks", candidate="PPP", previous="PPP", none="PPP"), NAMES_ANYTHING
+        ),
         policy=must_not_drop(previous=0.0, none=0.1),
     )
 
@@ -131,10 +173,10 @@ def not_measured() -> Report:
 
 def one_arm() -> Report:
     return a_report(
-        runs("refund-request", "contains[0]", "called:lookup_order", candidate="F"),
-        runs("greets", candidate="P"),
-        runs("thanks", candidate="E"),
-        runs("counts", "max_cost_usd", candidate="I"),
+        in_its_own_words(runs("refund-request", candidate="F"), NAMES_THE_ORDER, LOOKS_IT_UP),
+        in_its_own_words(runs("greets", candidate="P")),
+        in_its_own_words(runs("thanks", candidate="E")),
+        in_its_own_words(runs("counts", candidate="I"), IS_CHEAP),
     )
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from builders import Cost, a_transcript, a_trial, unresolved
 from conformance.measured import Gate, alike
+from skill_delta.core.diagnostics import diagnose
 from skill_delta.core.gate import decide
 from skill_delta.core.judgements import Evidence
 from skill_delta.core.paired import compare
@@ -115,8 +116,9 @@ def test_both_compute_the_same(skill_lens: None, run: AnyRun) -> None:
     assert ours.ran == theirs.has_delta
     if theirs.has_delta:
         assert {pair.key: pair.comparable for pair in ours.pairs} == theirs.comparable
-        assert {(flag.key, flag.check) for flag in ours.low_signal} == theirs.low_signal
-        unstable = {(f.key, str(f.role)): (f.pass_rate, f.stddev) for f in ours.high_variance}
+        flags = diagnose(ours)
+        assert {(flag.key, flag.check) for flag in flags.low_signal} == theirs.low_signal
+        unstable = {(f.key, str(f.role)): (f.pass_rate, f.stddev) for f in flags.high_variance}
         assert alike(unstable, theirs.high_variance)
         found = {"": ours.overall, **ours.runners}
         assert list(found) == list(theirs.differences)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from builders import Cost, runs, unresolved
 from skill_delta.core.paired import PairedDelta, compare
-from skill_delta.core.trials import CheckResult, Outcome, Role, Scored
+from skill_delta.core.trials import Outcome
 
 LETTERS = st.text(alphabet="PFEI", min_size=1, max_size=5)
 CASES = st.lists(st.tuples(LETTERS, LETTERS), min_size=1, max_size=6)
@@ -75,7 +74,6 @@ def test_the_order_of_arrival_is_irrelevant(letters: list[tuple[str, str]], rng:
 
     assert first.overall.comparable_cases == second.overall.comparable_cases
     assert first.overall.pass_rate == pytest.approx(second.overall.pass_rate)
-    assert set(first.high_variance) == set(second.high_variance)
 
 
 @given(CASES)
@@ -152,51 +150,3 @@ def test_an_unknown_price_makes_the_cost_unknown() -> None:
 
     assert delta.cost_usd is None
     assert delta.tokens == 0
-
-
-def test_a_check_that_always_holds_is_low_signal() -> None:
-    """It held in every measured repetition of both arms, so it tells them not apart."""
-    same = compared(runs("a", "contains[0]", candidate="PP", previous="PP"))
-    lost = compared(runs("a", "contains[0]", candidate="PE", previous="PP"))
-    apart = compared(runs("a", "contains[0]", candidate="PP", previous="PF"))
-
-    assert [(found.check, found.runs) for found in same.low_signal] == [("contains[0]", 4)]
-    assert [(found.check, found.runs) for found in lost.low_signal] == [("contains[0]", 3)]
-    assert not apart.low_signal
-
-
-def test_low_signal_is_told_in_the_order_of_the_checks() -> None:
-    """Of thousands of checks those that some run failed are left out, and only those."""
-    wanted = [f"contains[{i}]" for i in range(4_000)]
-    failed = {"contains[7]", "contains[3999]"}
-    outcomes = [
-        replace(run, checks=tuple(CheckResult(c, c not in broken, "", 1.0) for c in listed))
-        for run, listed, broken in zip(
-            runs(candidate="P", previous="P"), (wanted, wanted[::-1]), (set(), failed), strict=True
-        )
-        if isinstance(run, Scored)
-    ]
-
-    found = compared(tuple(outcomes)).low_signal
-
-    assert [signal.check for signal in found] == [check for check in wanted if check not in failed]
-
-
-def test_an_incomparable_case_has_no_low_signal() -> None:
-    """One arm alone cannot show that a check tells nothing apart."""
-    assert not compared(runs(candidate="PP", previous="EE")).low_signal
-
-
-def test_repetitions_that_disagree_are_high_variance() -> None:
-    """The seed's numbers: three of five is 60 %, with a population deviation of 0.49."""
-    (found,) = compared(runs(candidate="PPPFF", previous="PPPPP")).high_variance
-
-    assert found.role is Role.CANDIDATE
-    assert found.pass_rate == 0.6
-    assert found.stddev == pytest.approx(0.49, abs=0.005)
-
-
-@pytest.mark.parametrize("letters", ["P", "F", "PPP", "FFF", "PEE", "FE"])
-def test_unanimous_repetitions_are_not_high_variance(letters: str) -> None:
-    """One run, or several that agree, say nothing of variance."""
-    assert not compared(runs(candidate=letters, previous=letters)).high_variance

@@ -129,6 +129,56 @@ def test_whatever_a_model_says_the_report_is_json(text: str, value: float | str)
         assert document["outcomes"][0]["transcript"]["answer"] == text
 
 
+def test_every_flag_names_its_case_and_what_it_rests_on() -> None:
+    """`noise` is true where luck would explain it as well."""
+    delta = json.loads(
+        render_json(
+            a_report(
+                runs("steady", candidate="PP", none="PP"),
+                runs("broken", candidate="FF", none="FF"),
+                runs("both", "contains[0]", "regex[0]", candidate="FF", none="PF"),
+            )
+        )
+    )["delta"]
+    where = {"skill": "order-support", "runner": "openai"}
+    rates = {"pass_rate_candidate": 0.0, "pass_rate_baseline": 0.5}
+    never = {"pass_rate_candidate": 0.0, "pass_rate_baseline": 0.0}
+    luck = {"runs": 4, **rates, "noise": True}
+
+    assert delta["low_signal"] == [
+        {**where, "case": "steady", "check": "contains[0]", "runs": 4},
+    ]
+    assert delta["high_variance"] == [
+        {
+            **where,
+            "case": "both",
+            "arm": "baseline",
+            "pass_rate": 0.5,
+            "stddev": 0.5,
+            "runs": 2,
+            "noise": True,
+        }
+    ]
+    assert delta["always_fail"] == [
+        {
+            **where,
+            "case": "broken",
+            "check": "contains[0]",
+            "runs": 4,
+            **never,
+            "other": None,
+            "noise": False,
+        }
+    ]
+    assert delta["inverse"] == [
+        {**where, "case": "both", "check": check, "other": None, **luck}
+        for check in ("contains[0]", "regex[0]")
+    ]
+    assert delta["derived"] == [
+        {**where, "case": "both", "check": "regex[0]", "other": "contains[0]", **luck}
+    ]
+
+
 def test_rates_carry_no_digits_of_binary_fractions() -> None:
     """0.1 + 0.2 is 0.3 to everyone who reads a report."""
     cases = (

@@ -89,7 +89,7 @@ def test_regressed_cases_come_first_with_the_checks_that_failed() -> None:
         "Improved (1)",
         "What to do next",
     ]
-    assert "- **refund-request**: 3/3 → 1/3\n  - contains\\[0\\]: '1234' is not in" in shown
+    assert '- **refund-request**: 3/3 → 1/3\n  - contains\\[0\\]: expected "1234" in' in shown
 
 
 def test_a_skill_that_regressed_is_above_all_that_did_not() -> None:
@@ -121,6 +121,28 @@ def test_one_row_per_runner() -> None:
     assert re.findall(r"^\| .* under (\S+) \| (.*?) \|", shown, re.MULTILINE) == [
         ("claude-code", "0%&nbsp;→&nbsp;60%"),
         ("pydantic-ai", "0%&nbsp;→&nbsp;100%"),
+    ]
+
+
+def test_what_a_flag_means_is_said_for_each_baseline() -> None:
+    """A check that guards against regressions is not told to measure nothing."""
+    shown = render_markdown(
+        a_report(
+            runs("steady", candidate="PPP", previous="PPP", none="PPP"),
+            runs("fell", candidate="FFF", previous="PPP", none="PPP"),
+        )
+    )
+
+    for sentence in (
+        "Those against previous passed in both versions — they guard against regressions,",
+        "Those against no skill passed with and without the skill — they measure nothing.",
+        "Inverse: better in the previous version — the edit may have lost something.",
+        "Inverse: better without the skill — it is in the way,",
+    ):
+        assert f"\n\n{sentence}" in shown
+    assert re.findall(r"^- (.*)steady .* (against .*)$", shown, re.MULTILINE) == [
+        ("order-support :: ", "against previous"),
+        ("order-support :: ", "against no skill"),
     ]
 
 

@@ -87,6 +87,48 @@ def test_under_previous_a_check_that_always_passes_still_guards() -> None:
     assert "they measure nothing" not in told
 
 
+def test_every_flag_of_a_check_is_explained_and_says_what_it_rests_on() -> None:
+    """A check that some luck would explain as well is marked so."""
+    told = render_terminal(
+        a_report(
+            runs("broken", candidate="FFF", none="FFF"),
+            runs("both", "contains[0]", "regex[0]", candidate="FFP", none="PPP"),
+        )
+    )
+
+    assert (
+        block(
+            """
+        Checks that always fail (in both arms — they are broken, or ask too much):
+          - order-support :: broken (openai): contains[0] (6 runs)
+
+        Inverse checks (better without the skill — it is in the way, or they ask for the wrong thing):
+          - order-support :: both (openai): contains[0], candidate 33%, baseline 100% (6 runs: may be chance)
+          - order-support :: both (openai): regex[0], candidate 33%, baseline 100% (6 runs: may be chance)
+
+        Derived checks (ended as another check of the case every time — they tell nothing new):
+          - order-support :: both (openai): regex[0] as contains[0] (6 runs: may be chance)
+        """  # noqa: E501
+        )
+        in told
+    )
+
+
+def test_under_previous_an_inverse_check_may_be_a_regression() -> None:
+    """Its heading blames no check for what the edit did."""
+    told = render_terminal(a_report(runs(candidate="FFF", previous="PPP")))
+
+    assert (
+        block(
+            """
+        Inverse checks (better in the previous version — the edit may have lost something):
+          - order-support :: refund-request (openai): contains[0], candidate 0%, baseline 100% (6 runs)
+        """  # noqa: E501
+        )
+        in told
+    )
+
+
 @pytest.mark.parametrize(
     ("candidate", "mark"),
     [

@@ -69,29 +69,6 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class LowSignal:
-    """A check that passed in every scored repetition of both arms: it tells them not apart.
-
-    `runs` is how many repetitions of both arms say so.
-    """
-
-    key: CaseKey
-    check: str
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class HighVariance:
-    """One arm of one case whose repetitions were not unanimous."""
-
-    key: CaseKey
-    role: Role
-    pass_rate: float
-    stddev: float
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
 class PairedDelta:
     """One baseline against the candidate.
 
@@ -104,8 +81,6 @@ class PairedDelta:
     runners: Mapping[str, Difference]
     skills: Mapping[str, Difference]
     pairs: tuple[CasePair, ...]
-    low_signal: tuple[LowSignal, ...]
-    high_variance: tuple[HighVariance, ...]
 
     @property
     def ran(self) -> bool:
@@ -143,8 +118,6 @@ def compare(
         runners={name: difference(group) for name, group in by_runner.items()},
         skills={name: difference(group) for name, group in by_skill.items()},
         pairs=pairs,
-        low_signal=tuple(found for pair in pairs for found in low_signal(pair)),
-        high_variance=tuple(found for pair in pairs for found in high_variance(pair)),
     )
 
 
@@ -247,24 +220,3 @@ def _grouped(
     for pair in pairs:
         groups.setdefault(key(pair), []).append(pair)
     return groups
-
-
-def low_signal(pair: CasePair) -> tuple[LowSignal, ...]:
-    """Checks of a comparable case that passed in every measured repetition of both arms."""
-    if not pair.comparable:
-        return ()
-    runs = measured((*pair.candidate_outcomes, *pair.baseline_outcomes))
-    passed = [{check.id for check in run.checks if check.passed} for run in runs]
-    every_time = set.intersection(*passed)
-    always = [check.id for check in runs[0].checks if check.id in every_time]
-    return tuple(LowSignal(pair.key, check, len(runs)) for check in always)
-
-
-def high_variance(pair: CasePair) -> tuple[HighVariance, ...]:
-    """The arms of a case whose repetitions disagreed."""
-    arms = ((Role.CANDIDATE, pair.candidate), (Role.BASELINE, pair.baseline))
-    return tuple(
-        HighVariance(pair.key, role, arm.pass_rate or 0.0, arm.stddev, arm.measured)
-        for role, arm in arms
-        if arm is not None and arm.disagrees
-    )

@@ -20,6 +20,7 @@ from skill_delta.core.suite import (
     Returns,
     SequenceReturn,
 )
+from skill_delta.core.wording import shown
 from skill_delta.errors import Place
 
 
@@ -44,7 +45,7 @@ class RecordedCheck:
         """Raises ValueError for a kind that there is not, or values that it does not take."""
         kind = check_kinds().get(self.kind)
         if kind is None:
-            raise ValueError(f"there is no check of the kind {self.kind!r}")
+            raise ValueError(f"there is no check of the kind {shown(self.kind)}")
         # Strict, as in an eval file; but JSON has no tuples.
         return Check(self.id, kind.model_validate_json(json.dumps(self.values)))
 

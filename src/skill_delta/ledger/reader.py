@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from skill_delta.core.scores import Spend
 from skill_delta.core.trials import Outcome, Subject, Trial
+from skill_delta.core.wording import clipped
 from skill_delta.errors import Place, UserError
 from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, TrialLine
 
@@ -59,7 +60,9 @@ def read_record(path: Path) -> Record | None:
             case EndLine():
                 end = line
             case TrialLine():
-                if trials.get(line.key) != line:
+                # Only answers are taken over word for word. A trial that was lost again in the
+                # same way was paid for again.
+                if line.error is not None or trials.get(line.key) != line:
                     superseded += _cost_of(trials.get(line.key))
                 trials[line.key] = line
                 own.add(line.key)
@@ -107,8 +110,9 @@ def _read(raw: bytes, place: Place) -> RunLine | TrialLine | EndLine | None:
             return None
         raise UserError(f"this is no line of a run record: {error}", place=place) from None
     if isinstance(value, dict) and value.get("record_version", 1) != 1:
+        version = clipped(str(value["record_version"]))
         raise UserError(
-            f"the record is of version {value['record_version']}, and this program reads version 1",
+            f"the record is of version {version}, and this program reads version 1",
             hint="read it with a newer skill-delta",
             place=place,
         )
@@ -134,5 +138,5 @@ def _opened(path: Path) -> int:
 def _first(error: ValueError) -> str:
     if isinstance(error, ValidationError):
         detail = error.errors()[0]
-        return f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}"
+        return f"{clipped('.'.join(map(str, detail['loc'])))}: {detail['msg']}"
     return str(error)

@@ -34,6 +34,7 @@ class RecordWriter:
         self._clock = clock
         self._unsynced = 0
         self._synced_at = clock()
+        self._gave_out = False
         self.problem = ""
         """What went wrong while writing, in words; empty while nothing did."""
         self._path = path
@@ -51,22 +52,28 @@ class RecordWriter:
         self.close()
 
     def write(self, line: RunLine | TrialLine | EndLine) -> None:
-        """Append one line. Never raises for the disk's sake."""
-        value = _redacted(LINES.dump_python(line, mode="json"), self._redact)
-        # ASCII: half a surrogate pair, which a model can send, is no UTF-8.
-        data = (json.dumps(value) + "\n").encode("ascii")
-        if self.problem:
+        """Append one line. Never raises, for the disk's sake or for what a model sent."""
+        if self._gave_out:
             return
         try:
-            # In one piece: what a kill leaves is whole lines, and at most one half.
-            while data:
-                data = data[os.write(self._file, data) :]
-            self._unsynced += 1
-            due = self._clock() - self._synced_at >= SECONDS_A_SYNC
-            if due or self._unsynced >= LINES_A_SYNC:
-                self._sync()
+            value = _redacted(LINES.dump_python(line, mode="json"), self._redact)
+            # ASCII: half a surrogate pair, which a model can send, is no UTF-8.
+            self._append((json.dumps(value) + "\n").encode("ascii"))
         except OSError as error:
-            self.problem = f"the record {self._path} could not be written: {error.strerror}"
+            self._gave_out = True
+            self._note(f"could not be written: {error.strerror}")
+        except (ValueError, RecursionError) as error:
+            # A model can nest a call's arguments deeper than anything writes them.
+            self._note(f"lacks a line that could not be written: {error}")
+
+    def _append(self, data: bytes) -> None:
+        # In one piece: what a kill leaves is whole lines, and at most one half.
+        while data:
+            data = data[os.write(self._file, data) :]
+        self._unsynced += 1
+        due = self._clock() - self._synced_at >= SECONDS_A_SYNC
+        if due or self._unsynced >= LINES_A_SYNC:
+            self._sync()
 
     def _sync(self) -> None:
         os.fsync(self._file)
@@ -74,13 +81,15 @@ class RecordWriter:
         self._synced_at = self._clock()
 
     def close(self) -> None:
-        """Put the rest on the disk."""
-        try:
-            os.fsync(self._file)
-        except OSError as error:
-            self.problem = self.problem or f"the record {self._path}: {error.strerror}"
-        finally:
-            os.close(self._file)
+        """Put the rest on the disk. Never raises for the disk's sake."""
+        for step in (os.fsync, os.close):
+            try:
+                step(self._file)
+            except OSError as error:
+                self._note(f"could not be written: {error.strerror}")
+
+    def _note(self, what: str) -> None:
+        self.problem = self.problem or f"the record {self._path} {what}"
 
 
 def _opened(path: Path) -> int:

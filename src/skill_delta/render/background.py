@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skill_delta.core.diagnostics import flagged_checks
+from skill_delta.core import diagnostics
 from skill_delta.core.report import BaselineSource, Environment, Report
+from skill_delta.core.trials import NO_SKILL
 from skill_delta.render import figures
 from skill_delta.render.changed import skipped_elsewhere
 from skill_delta.render.escape import Markdown, untrusted
@@ -16,13 +17,14 @@ from skill_delta.render.remarks import (
     HIGH_VARIANCE_MEANING,
     baseline_source,
     commit_of,
-    flagged_line,
     high_variance_lines,
     low_signal_line,
     low_signal_meaning,
     named_sources,
     not_evaluated,
     skipped_baselines,
+    suspect_line,
+    suspect_meaning,
 )
 
 _NOTES_IN_SIGHT = 3
@@ -40,38 +42,45 @@ def notes(report: Report) -> Listing:
 
 
 def low_signal(report: Report) -> Listing:
-    """The checks that passed in both arms."""
-    flags = [(delta.baseline, flag) for delta in report.deltas for flag in delta.low_signal]
-    baselines = tuple(dict.fromkeys(baseline for baseline, _ in flags))
-    several = len(report.deltas) > 1
-    against = ", against {}" if several else ""
-    lines = [low_signal_line(flag) + against.format(baseline) for baseline, flag in flags]
-    explained = Markdown(
-        "".join(
-            f"{f'Those against {untrusted(each)}' if several else 'They'} "
-            f"{low_signal_meaning(each)}.\n\n"
-            for each in baselines
-        )
-    )
-    return replace(Listing.of("low-signal checks", lines, said, _FOLDED), above=explained)
+    """The checks that passed in both arms; what that means depends on the baseline."""
+    lines: list[str] = []
+    meanings = Markdown()
+    for delta in report.deltas:
+        against = _against(delta.baseline, report)
+        found = [low_signal_line(flag) + against for flag in diagnostics.low_signal(delta)]
+        if found:
+            those = f"Those{against}" if against else "They"
+            meaning = untrusted(f"{those} {low_signal_meaning(delta.baseline)}.")
+            meanings = Markdown(f"{meanings}{meaning}\n\n")
+        lines += found
+    return replace(Listing.of("low-signal checks", lines, said, _FOLDED), above=meanings)
 
 
 def suspect_checks(report: Report) -> Listing:
-    """The checks that always fail, that pass more often without the skill, that repeat another."""
-    several = len(report.deltas) > 1
-    lines = [
-        f"{found.flag.value}: {flagged_line(found)}"
-        + (f", against {delta.baseline}" if several else "")
-        for delta in report.deltas
-        for found in flagged_checks(delta)
-    ]
-    explained = Markdown("They may be wrong, or tell nothing new. None of them decides.\n\n")
-    return replace(Listing.of("suspect checks", lines, said, _FOLDED), above=explained)
+    """The checks that always fail, that are better in the baseline, that repeat another."""
+    lines: list[str] = []
+    meanings: dict[str, None] = {}
+    for delta in report.deltas:
+        against = _against(delta.baseline, report)
+        for found in diagnostics.suspect_checks(delta):
+            lines.append(f"{found.flag.value}: {suspect_line(found)}{against}")
+            meaning = suspect_meaning(found.flag, delta.baseline)
+            meanings[f"{found.flag.value.capitalize()}: {meaning}."] = None
+    above = Markdown("".join(f"{untrusted(meaning)}\n\n" for meaning in meanings))
+    return replace(Listing.of("checks to look at", lines, said, _FOLDED), above=above)
+
+
+def _against(baseline: str, report: Report) -> str:
+    """` against previous`, where there are several to tell apart."""
+    if len(report.deltas) == 1:
+        return ""
+    return " against no skill" if baseline == NO_SKILL else f" against {baseline}"
 
 
 def high_variance(report: Report) -> Listing:
     """The cases whose repetitions disagreed."""
-    lines = list(high_variance_lines(report))
+    found = {delta.baseline: diagnostics.high_variance(delta) for delta in report.deltas}
+    lines = list(high_variance_lines(found))
     explained = Markdown(f"Their {HIGH_VARIANCE_MEANING}.\n\n")
     return replace(Listing.of("high-variance cases", lines, said, _FOLDED), above=explained)
 

@@ -177,7 +177,8 @@ class HighVariance(CaseOfRunner):
 class SuspectCheck(CaseOfRunner):
     """A check that may be wrong, as `runs` repetitions of both arms say.
 
-    `other` is the check that a derived one repeats, else null.
+    `other` is the check that a derived one repeats, else null. `noise` is whether a check that
+    nothing is wrong with looks like it more often than one time in twenty.
     """
 
     check: str

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 
 from skill_delta import __version__
-from skill_delta.core.diagnostics import CheckFlag, FlaggedCheck, flagged_checks, is_chance
+from skill_delta.core.diagnostics import CheckFlag, SuspectCheck, diagnose
 from skill_delta.core.gate import GateVerdict
 from skill_delta.core.judgements import Judgement
 from skill_delta.core.paired import Difference, PairedDelta
@@ -155,11 +155,12 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
         runner: _metrics(each, sure(runner), _verdict(report, name, runner))
         for runner, each in delta.runners.items()
     }
-    # With one runner the whole is what that runner did, and nothing is worked out twice.
-    flagged = flagged_checks(delta)
+    flags = diagnose(delta)
     suspect = {
-        flag: [_suspect(found) for found in flagged if found.flag is flag] for flag in CheckFlag
+        flag: [_suspect(found) for found in flags.suspect if found.flag is flag]
+        for flag in CheckFlag
     }
+    # With one runner the whole is what that runner did, and nothing is worked out twice.
     whole = of_runners[alone] if alone is not None else _metrics(delta.overall, None, None)
     return document.BaselineDelta(
         **_fields(whole),
@@ -181,7 +182,7 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
             document.LowSignal(
                 **asdict(_case(found.key)), check=encodable(found.check), runs=found.runs
             )
-            for found in delta.low_signal
+            for found in flags.low_signal
         ],
         high_variance=[
             document.HighVariance(
@@ -190,9 +191,9 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
                 pass_rate=found.pass_rate,
                 stddev=found.stddev,
                 runs=found.runs,
-                noise=is_chance(found),
+                noise=found.may_be_chance,
             )
-            for found in delta.high_variance
+            for found in flags.high_variance
         ],
         always_fail=suspect[CheckFlag.ALWAYS_FAILS],
         inverse=suspect[CheckFlag.INVERSE],
@@ -200,7 +201,7 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
     )
 
 
-def _suspect(found: FlaggedCheck) -> document.SuspectCheck:
+def _suspect(found: SuspectCheck) -> document.SuspectCheck:
     return document.SuspectCheck(
         **asdict(_case(found.key)),
         check=encodable(found.check),

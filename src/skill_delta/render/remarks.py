@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from skill_delta.core.diagnostics import CheckFlag, FlaggedCheck, is_chance
-from skill_delta.core.paired import HighVariance, LowSignal
+from skill_delta.core.diagnostics import (
+    CheckFlag,
+    HighVariance,
+    LowSignal,
+    SuspectCheck,
+)
 from skill_delta.core.policy import Verdict
 from skill_delta.core.report import BaselineSource, Report, SkippedSkill, Summary
 from skill_delta.core.skills import SkillVersion, Unresolved
@@ -162,44 +166,55 @@ def _found(report: Report) -> Iterator[str]:
 
 def low_signal_line(found: LowSignal) -> str:
     """`order-support :: refund-request (openai): contains[0] (6 runs)`."""
-    return f"{_case(found.key)} ({found.key.runner}): {found.check} ({counted(found.runs, 'run')})"
+    runs = _mark(found.runs, may_be_chance=False)
+    return f"{_case(found.key)} ({found.key.runner}): {found.check}{runs}"
 
 
-FLAGS: Mapping[CheckFlag, str] = {
-    CheckFlag.ALWAYS_FAILS: (
-        "Checks that always fail (in both arms — they are broken, or ask too much)"
-    ),
-    CheckFlag.INVERSE: "Inverse checks (passed more often without the skill)",
-    CheckFlag.DERIVED: (
-        "Derived checks (ended as another check of the case every time — they tell nothing new)"
-    ),
+def suspect_heading(flag: CheckFlag, baseline: str) -> str:
+    """The heading of the checks of one comparison that have one flag."""
+    return f"{_SUSPECTS[flag]} ({suspect_meaning(flag, baseline)})"
+
+
+_SUSPECTS: Mapping[CheckFlag, str] = {
+    CheckFlag.ALWAYS_FAILS: "Checks that always fail",
+    CheckFlag.INVERSE: "Inverse checks",
+    CheckFlag.DERIVED: "Derived checks",
 }
-"""The headings of the checks that may be wrong."""
 
 
-def flagged_line(found: FlaggedCheck) -> str:
+def suspect_meaning(flag: CheckFlag, baseline: str) -> str:
+    """What the flag means; that a baseline is better depends on what it stands for."""
+    match flag:
+        case CheckFlag.ALWAYS_FAILS:
+            return "in both arms — they are broken, or ask too much"
+        case CheckFlag.INVERSE if baseline == NO_SKILL:
+            return "better without the skill — it is in the way, or they ask for the wrong thing"
+        case CheckFlag.INVERSE:
+            return "better in the previous version — the edit may have lost something"
+        case CheckFlag.DERIVED:
+            return "ended as another check of the case every time — they tell nothing new"
+
+
+def suspect_line(found: SuspectCheck) -> str:
     """`order-support :: refund-request (openai): regex[1] as contains[0] (6 runs)`."""
     what = ""
     if found.flag is CheckFlag.INVERSE:
-        what = f", {rate(found.rate_baseline)} without the skill, {rate(found.rate_candidate)} with"
+        what = f", candidate {rate(found.rate_candidate)}, baseline {rate(found.rate_baseline)}"
     if found.flag is CheckFlag.DERIVED:
         what = f" as {found.other}"
     runs = _mark(found.runs, may_be_chance=found.may_be_chance)
     return f"{_case(found.key)} ({found.key.runner}): {found.check}{what}{runs}"
 
 
-def _mark(runs: int, *, may_be_chance: bool) -> str:
-    """` (6 runs)`, or ` (3 runs: may be chance)`: how much a flag rests on."""
-    return f" ({counted(runs, 'run')}{': may be chance' if may_be_chance else ''})"
+def high_variance_lines(found: Mapping[str, Sequence[HighVariance]]) -> Iterator[str]:
+    """`order-support :: refund-request (openai, candidate): 60%, stddev 0.49 (5 runs)`.
 
-
-def high_variance_lines(report: Report) -> Iterator[str]:
-    """`order-support :: refund-request (openai, candidate): 60%, stddev 0.49 (5 runs)`."""
-    several = len(report.deltas) > 1
+    `found` holds the flags of each comparison, by its baseline.
+    """
     lines = [
-        _high_variance_line(found, delta.baseline if several else Role.BASELINE.value)
-        for delta in report.deltas
-        for found in delta.high_variance
+        _high_variance_line(flag, baseline if len(found) > 1 else Role.BASELINE.value)
+        for baseline, flags in found.items()
+        for flag in flags
     ]
     # The candidate's repetitions are the same ones in every comparison.
     return iter(dict.fromkeys(lines))
@@ -208,8 +223,13 @@ def high_variance_lines(report: Report) -> Iterator[str]:
 def _high_variance_line(found: HighVariance, baseline: str) -> str:
     arm = found.role.value if found.role is Role.CANDIDATE else baseline
     spread = f"{rate(found.pass_rate)}, stddev {found.stddev:.2f}"
-    mark = _mark(found.runs, may_be_chance=is_chance(found))
+    mark = _mark(found.runs, may_be_chance=found.may_be_chance)
     return f"{_case(found.key)} ({found.key.runner}, {arm}): {spread}{mark}"
+
+
+def _mark(runs: int, *, may_be_chance: bool) -> str:
+    """` (6 runs)`, or ` (3 runs: may be chance)`: how much a flag rests on."""
+    return f" ({counted(runs, 'run')}{': may be chance' if may_be_chance else ''})"
 
 
 def _case(key: CaseKey) -> str:

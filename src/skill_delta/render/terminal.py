@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from skill_delta.core.diagnostics import flagged_checks
+from skill_delta.core.diagnostics import CheckFlag, Diagnostics, diagnose
 from skill_delta.core.paired import CasePair, Difference, PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Reading, Scope
@@ -22,14 +22,14 @@ from skill_delta.render.escape import plain
 from skill_delta.render.evidence import details, fraction, worst
 from skill_delta.render.judgements import bounds, interval_bar, ratio_lines, spoken
 from skill_delta.render.remarks import (
-    FLAGS,
     HIGH_VARIANCE_HEADING,
-    flagged_line,
     high_variance_lines,
     low_signal_heading,
     low_signal_line,
     remarks,
     summary_sentence,
+    suspect_heading,
+    suspect_line,
     weakened_suites,
 )
 
@@ -56,11 +56,17 @@ ANSI = Style(
 def render_terminal(report: Report, style: Style = PLAIN) -> str:
     """The whole report as lines of text. `style` adds colour and never a word."""
     summary = report.summary
+    flags = {delta.baseline: diagnose(delta) for delta in report.deltas}
+    unstable = {baseline: found.high_variance for baseline, found in flags.items()}
     lines = [
         *(_case_lines(report, style) if report.deltas else _outcome_lines(report, style)),
-        *(line for delta in report.deltas for line in _delta_block(delta, report, style)),
+        *(
+            line
+            for delta in report.deltas
+            for line in _delta_block(delta, flags[delta.baseline], report, style)
+        ),
         *_judgement_block(report, style),
-        *_list_block(f"{HIGH_VARIANCE_HEADING}:", high_variance_lines(report), style),
+        *_list_block(f"{HIGH_VARIANCE_HEADING}:", high_variance_lines(unstable), style),
         *_list_block("Notes", remarks(report), style),
         "",
         summary_sentence(summary),
@@ -126,7 +132,9 @@ def _lost_baseline(label: str, pair: CasePair) -> Iterator[str]:
             yield f"{_DETAIL}{label}: {plain(line)}"
 
 
-def _delta_block(delta: PairedDelta, report: Report, style: Style) -> Iterator[str]:
+def _delta_block(
+    delta: PairedDelta, flags: Diagnostics, report: Report, style: Style
+) -> Iterator[str]:
     per_runner = ", per runner" if len(delta.runners) > 1 else ""
     yield ""
     yield _painted(
@@ -147,12 +155,16 @@ def _delta_block(delta: PairedDelta, report: Report, style: Style) -> Iterator[s
         if reading is not None:
             under = f" under {plain(runner)}" if per_runner else ""
             yield from (f"  {line}" for line in _reading_lines(reading, under))
-    flagged = map(low_signal_line, delta.low_signal)
-    yield from _list_block(f"{low_signal_heading(delta.baseline)}:", flagged, style)
-    suspect = flagged_checks(delta)
-    for flag, heading in FLAGS.items():
-        lines = (flagged_line(found) for found in suspect if found.flag is flag)
-        yield from _list_block(f"{heading}:", lines, style)
+    yield from _flag_blocks(flags, style)
+
+
+def _flag_blocks(found: Diagnostics, style: Style) -> Iterator[str]:
+    """What one comparison says of the checks."""
+    low_signal = map(low_signal_line, found.low_signal)
+    yield from _list_block(f"{low_signal_heading(found.baseline)}:", low_signal, style)
+    for flag in CheckFlag:
+        lines = (suspect_line(check) for check in found.suspect if check.flag is flag)
+        yield from _list_block(f"{suspect_heading(flag, found.baseline)}:", lines, style)
 
 
 def _difference_lines(found: Difference) -> Iterator[str]:

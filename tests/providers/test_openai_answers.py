@@ -54,6 +54,8 @@ def test_calls_are_read_with_the_models_own_text() -> None:
 @pytest.mark.parametrize(
     ("spelled", "arguments"),
     [
+        ('{"a":' * 60 + "1" + "}" * 60, json.loads('{"a":' * 60 + "1" + "}" * 60)),
+        ('{"a":' * 300 + "1" + "}" * 300, None),
         ('{"a": 1}', {"a": 1}),
         ({"a": 1}, {"a": 1}),
         ("", {}),

@@ -20,6 +20,7 @@ from pydantic import (
 from skill_delta.core.changes import SkillChange
 from skill_delta.core.policy import Reason
 from skill_delta.core.report import BaselineSource, Environment, SkippedSkill
+from skill_delta.core.scores import Spend
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite_changes import CaseChange
 from skill_delta.core.transcript import Transcript, Usage
@@ -187,12 +188,16 @@ class TrialLine(_Line):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndLine(_Line):
-    """The end of a run that ended by itself. `halted` says why some trials were not run."""
+    """The end of a run that ended by itself. `halted` says why some trials were not run.
+
+    `spent_before` is what recorded trials cost that were lost and are not among the outcomes.
+    """
 
     line: Literal["end"] = "end"
     finished_at: datetime
     halted: str
     by_ceiling: bool
+    spent_before: Spend = Spend()
 
 
 AnyLine: TypeAlias = Annotated[RunLine | TrialLine | EndLine, Field(discriminator="line")]

@@ -55,7 +55,14 @@ class RecordLedger:
     def finished(self, halt: Halt | None, at: datetime) -> None:
         by_ceiling = halt is not None and halt.is_ceiling
         reason = halt.reason if halt else ""
-        self.writer.write(EndLine(finished_at=at, halted=reason, by_ceiling=by_ceiling))
+        self.writer.write(
+            EndLine(
+                finished_at=at,
+                halted=reason,
+                by_ceiling=by_ceiling,
+                spent_before=self.spent_before,
+            )
+        )
 
     def _fingerprint(self, trial: Trial) -> str:
         return fingerprint_of(trial, self.versions[trial.runner], self.models[trial.runner])
@@ -70,7 +77,8 @@ class ReplayLedger:
 
     @property
     def spent_before(self) -> Spend:
-        return self.recorded.superseded
+        end = self.recorded.end
+        return self.recorded.superseded if end is None else end.spent_before
 
     def recall(self, trial: Trial) -> Outcome | None:
         found = self.recorded.outcome_of(trial)

@@ -21,6 +21,7 @@ from skill_delta.core.conversation import (
     Turn,
     UserTurn,
 )
+from skill_delta.core.documents import MAX_DEPTH
 from skill_delta.core.transcript import Usage
 from skill_delta.errors import TrialError
 from skill_delta.providers.endpoint import Endpoint, endpoint_at
@@ -217,7 +218,7 @@ def _call(call: JsonValue, position: int) -> RequestedCall:
 
 
 def _arguments(raw: str) -> Mapping[str, JsonValue] | None:
-    """The JSON object that `raw` spells; None where it spells none.
+    """The JSON object that `raw` spells; None where it spells none, or one without end.
 
     Nothing at all is what many servers send for a tool that takes nothing.
     """
@@ -229,7 +230,22 @@ def _arguments(raw: str) -> Mapping[str, JsonValue] | None:
         json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not _nests_too_deeply(value) else None
+
+
+def _nests_too_deeply(value: JsonValue) -> bool:
+    """Whether a value has more levels than any document of ours may have."""
+    level: list[JsonValue] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _finite(number: str) -> float:

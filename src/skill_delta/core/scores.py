@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, pstdev
+from math import sqrt
+from statistics import fmean
 
 from skill_delta.core.transcript import Usage
 from skill_delta.core.trials import Errored, NotRun, Outcome, Scored, Status, status_of
@@ -35,9 +36,8 @@ class ArmScore:
     @property
     def stddev(self) -> float:
         """Population standard deviation of the pass/fail values, in [0, 0.5]."""
-        if self.measured < 2:
-            return 0.0
-        return pstdev([1.0] * self.passed + [0.0] * (self.measured - self.passed))
+        rate = self.pass_rate or 0.0
+        return sqrt(rate * (1 - rate))
 
     @property
     def disagrees(self) -> bool:

@@ -67,6 +67,64 @@ def test_both_legs_keep_a_record_of_their_own(skill_delta: CommandLine, tmp_path
     assert "pass rate 50%" in skill_delta("report", off).out
 
 
+UNSTEADY = """\
+replies:
+  - {arm: candidate, case: a, repetition: [1, 4, 7], text: no}
+  - {arm: candidate, case: b, repetition: [2, 5], text: no}
+  - {text: LATE}
+"""
+ADAPTIVE = (
+    *("--gate", "interval", "--min-delta", "0", "--min-pass-rate", "0"),
+    *("--repeat", "3", "--max-repeat", "9", "--adaptive", "confirm"),
+)
+
+
+def a_skill(folder: Path, replies: str) -> None:
+    """A skill of three cases that are passed by LATE."""
+    name = folder.name
+    (folder / "evals").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Late.\n---\nSay LATE.\n")
+    (folder / "evals" / "cases.yaml").write_text(
+        "cases:\n"
+        + "".join(
+            f"  - {{name: {case}, task: t, assertions: [{{kind: contains, value: LATE}}]}}\n"
+            for case in "abc"
+        )
+    )
+    (folder / "evals" / "replies.yaml").write_text(replies)
+
+
+def test_a_leg_holds_every_look_that_was_taken(skill_delta: CommandLine, tmp_path: Path) -> None:
+    """A leg by itself would never have asked for a further one; it was there all the same."""
+    out = tmp_path / "run.jsonl"
+    a_skill(tmp_path / "late", UNSTEADY)
+    flags = (*SCRIPTED, "--baseline-mode", "both", "--out", out, *ADAPTIVE)
+
+    both = skill_delta("run", tmp_path / "late", *flags)
+
+    on, off = (skill_delta("report", tmp_path / f"run-skill-{leg}.jsonl") for leg in ("on", "off"))
+    assert "3 of 3 planned looks" in both.out
+    assert "22 passed, 5 failed" in both.out
+    assert "22 passed, 5 failed" in on.out
+    assert "27 passed, 0 failed" in off.out
+
+
+def test_a_leg_says_what_only_some_skills_were_run_for(
+    skill_delta: CommandLine, tmp_path: Path
+) -> None:
+    """Every case of a report has as many repetitions; the rest is named."""
+    out = tmp_path / "run.jsonl"
+    a_skill(tmp_path / "skills" / "late", UNSTEADY)
+    a_skill(tmp_path / "skills" / "punctual", "replies: [{text: LATE}]")
+    flags = (*SCRIPTED, "--baseline-mode", "both", "--out", out, *ADAPTIVE)
+
+    skill_delta("run", tmp_path / "skills", *flags)
+
+    off = skill_delta("report", tmp_path / "run-skill-off.jsonl")
+    assert "18 passed, 0 failed" in off.out
+    assert "18 recorded trials left out" in off.out
+
+
 def test_one_leg_alone_has_no_delta(skill_delta: CommandLine, tmp_path: Path) -> None:
     """The candidate's rules read it; the skill is as good as not there."""
     out, written = tmp_path / "run.jsonl", tmp_path / "report.json"

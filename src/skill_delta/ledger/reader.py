@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -47,34 +48,58 @@ def read_record(path: Path) -> Record | None:
     Raises `UserError`, with the line, for what is no record or one of a later version. Half a
     line is what a killed run leaves: it is left out.
     """
-    run: RunLine | None = None
-    end: EndLine | None = None
-    trials: dict[TrialKey, TrialLine] = {}
-    own: set[TrialKey] = set()
-    superseded = Spend()
+    found = _Reading()
+    half: Place | None = None
     for place, line in _lines(path):
-        match line:
-            case RunLine():
-                run, end = line, None
-                own.clear()
-            case EndLine():
-                end = line
-            case TrialLine():
-                # Only answers are taken over word for word. A trial that was lost again in the
-                # same way was paid for again.
-                if line.error is not None or trials.get(line.key) != line:
-                    superseded += _cost_of(trials.get(line.key))
-                trials[line.key] = line
-                own.add(line.key)
-        if run is None:
-            raise UserError("this is no run record: it does not begin with a run", place=place)
-    if run is None:
+        if line is None:
+            half = half or place
+            continue
+        if half and not isinstance(line, RunLine):
+            # What is appended to the record of a killed run is another run.
+            raise UserError("this is no line of a run record: it is no JSON", place=half)
+        half = None
+        found.add(line, place)
+    if found.run is None:
         return None
     try:
-        subjects = tuple(subject.restored() for subject in run.subjects)
+        subjects = tuple(subject.restored() for subject in found.run.subjects)
     except ValueError as error:
         raise UserError(f"the record {path} cannot be read: {_first(error)}") from None
-    return Record(run, subjects, trials, frozenset(own), end, superseded)
+    own = frozenset(found.own)
+    return Record(found.run, subjects, found.trials, own, found.end, found.superseded)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A record as far as it has been read. `own` are the trials of the last run."""
+
+    run: RunLine | None = None
+    end: EndLine | None = None
+    trials: dict[TrialKey, TrialLine] = field(default_factory=dict)
+    own: set[TrialKey] = field(default_factory=set)
+    superseded: Spend = Spend()
+
+    def add(self, line: RunLine | TrialLine | EndLine, place: Place) -> None:
+        match line:
+            case RunLine():
+                self.run, self.end = line, None
+                self.own.clear()
+            case EndLine():
+                self.end = line
+            case TrialLine():
+                self._add_trial(line, place)
+        if self.run is None:
+            raise UserError("this is no run record: it does not begin with a run", place=place)
+
+    def _add_trial(self, line: TrialLine, place: Place) -> None:
+        if line.error is None and line.transcript is None:
+            raise UserError("a trial has neither an answer nor an error", place=place)
+        # Only answers are taken over word for word. A trial that was lost again in the same way
+        # was paid for again.
+        if line.error is not None or self.trials.get(line.key) != line:
+            self.superseded += _cost_of(self.trials.get(line.key))
+        self.trials[line.key] = line
+        self.own.add(line.key)
 
 
 def _cost_of(line: TrialLine | None) -> Spend:
@@ -86,17 +111,21 @@ def _cost_of(line: TrialLine | None) -> Spend:
     return Spend(answered.usage, answered.cost_usd) if answered else Spend()
 
 
-def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine]]:
+def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:
+    """Every line that is not blank, with its place; None for half a line."""
     with os.fdopen(_opened(path), "rb") as file:
-        number = 0
-        while raw := file.readline(LONGEST_LINE + 1):
-            number += 1
+        for number in itertools.count(1):
             place = Place(str(path), number)
+            try:
+                raw = file.readline(LONGEST_LINE + 1)
+            except OSError as error:
+                raise UserError(f"it cannot be read: {error.strerror}", place=place) from None
+            if not raw:
+                return
             if len(raw) > LONGEST_LINE:
                 raise UserError("the line is longer than any of a record", place=place)
-            line = _read(raw, place) if raw.strip() else None
-            if line is not None:
-                yield place, line
+            if raw.strip():
+                yield place, _read(raw, place)
 
 
 def _read(raw: bytes, place: Place) -> RunLine | TrialLine | EndLine | None:

@@ -13,13 +13,17 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from skill_delta import __version__
+from skill_delta.core.intervals import MOST_LOOKS
+from skill_delta.core.looks import Looks
+from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import Environment, Provenance
 from skill_delta.core.scorecard import BaselineMode, leg_run_id
 from skill_delta.core.suite import Mode
 from skill_delta.core.trials import Role
 from skill_delta.core.wording import count
+from skill_delta.errors import UserError
 from skill_delta.execution import NoLedger
-from skill_delta.ledger.document import RecordedSubject, RunLine
+from skill_delta.ledger.document import RecordedSubject, RunLine, TrialKey
 from skill_delta.ledger.ledgers import RecordLedger
 from skill_delta.ledger.legs import LegLedger
 from skill_delta.ledger.reader import Record
@@ -28,6 +32,9 @@ from skill_delta.ports import Ledger
 from skill_delta.preparation import Prepared, RunRequest
 
 _REQUEST: TypeAdapter[RunRequest] = TypeAdapter(RunRequest)
+
+MAX_REPETITIONS = 1_000
+"""How often settings let a case be run in one arm."""
 
 
 def new_run_id() -> str:
@@ -91,6 +98,8 @@ def kept(
         def ledger(path: Path, line: RunLine) -> RecordLedger:
             writer = open_files.enter_context(RecordWriter(path, redact, time.monotonic))
             writer.write(line)
+            if writer.problem:
+                raise UserError(writer.problem)  # without its head nothing of it can be read
             versions, models = environment.runners, environment.models
             return RecordLedger(writer, versions, models, keeping.resumed)
 
@@ -154,13 +163,55 @@ def notes_of(ledger: Ledger) -> Iterator[str]:
 def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
     """What was settled before the recorded run. Raises ValueError for a request that is none."""
     run = record.run
+    request = _REQUEST.validate_python(run.request)
+    _refuse_impossible(request.policy)
+    alone = not any(subject.baselines for subject in record.subjects)
+    looks = _looks_of_leg(record, request.policy.looks) if alone else request.policy.looks
     ready = Prepared(
         subjects=record.subjects,
         sources=run.sources,
         skipped=run.skipped,
-        notes=run.notes,
+        notes=(*run.notes, *_left_out(record, looks)),
         objections=run.objections,
         provenance=Provenance(run.base, run.head, run.is_working_copy, run.changes),
         suite_changes=run.suite_changes,
     )
-    return ready, _REQUEST.validate_python(run.request)
+    return ready, replace(request, policy=replace(request.policy, looks=looks))
+
+
+def _refuse_impossible(policy: GatePolicy) -> None:
+    """No run was judged by numbers that settings do not take, but a record may hold any."""
+    looks = policy.looks
+    counts = 1 <= looks.repetitions <= looks.most <= MAX_REPETITIONS
+    if not (
+        counts
+        and looks.planned <= MOST_LOOKS
+        and 0 < policy.confidence < 1
+        and 0 <= policy.margin <= 1
+    ):
+        raise ValueError("no gate has such repetitions, such a confidence or such a margin")
+
+
+def _looks_of_leg(record: Record, planned: Looks) -> Looks:
+    """A leg has no comparison that would ask for a further look, but it was there in all of them.
+
+    What it has of every case is taken as if it had been asked for at once.
+    """
+    whole = planned.repetitions
+    if all(key.repetition < whole for key in record.of_last_run):
+        return planned
+    keys = [
+        TrialKey(subject.label, case.name, runner, "", 0)
+        for subject in record.subjects
+        for case in subject.cases
+        for runner in record.run.environment.runners
+    ]
+    while keys and all(replace(key, repetition=whole) in record.of_last_run for key in keys):
+        whole += 1
+    return Looks(whole, whole)
+
+
+def _left_out(record: Record, looks: Looks) -> Iterator[str]:
+    further = sum(key.repetition >= looks.most_repetitions for key in record.of_last_run)
+    if further:
+        yield f"{count(further, 'recorded trial')} left out: only some skills were looked at again"

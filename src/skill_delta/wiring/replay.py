@@ -11,6 +11,7 @@ from skill_delta import pipeline
 from skill_delta.core.report import Report
 from skill_delta.core.suite import Case, Suite
 from skill_delta.core.trials import Errored, Halt, Outcome, Scored
+from skill_delta.core.wording import clipped
 from skill_delta.errors import ExitCode, UserError
 from skill_delta.execution import Budget, Ceilings
 from skill_delta.grading import graded
@@ -26,7 +27,8 @@ from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import named_suite
 
 KILLED = Halt("the run was ended before it")
-NOT_THERE = Halt("the record does not have it")
+NOT_THERE = Halt("the record does not have it", is_ceiling=True)
+"""Checks that leave open what was settled ask for a further look, which nobody took."""
 
 
 def report(
@@ -142,5 +144,10 @@ def _with_checks_of(ready: Prepared, evals: Path) -> Prepared:
 
 def _checked_by(suite: Suite | None, cases: Sequence[Case]) -> Iterator[Case]:
     now = {case.name: case for case in suite.cases} if suite else {}
+    if now.keys().isdisjoint(case.name for case in cases):
+        raise UserError(
+            "--evals has no case of the record",
+            hint=f"the record has {clipped(', '.join(case.name for case in cases))}",
+        )
     for case in cases:
         yield replace(case, checks=now[case.name].checks) if case.name in now else case

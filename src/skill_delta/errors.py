@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypeVar
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 
 class ExitCode(IntEnum):
@@ -66,6 +71,20 @@ class UserErrors(UserError):  # noqa: N818 - several of them
     @property
     def each(self) -> tuple[UserError, ...]:
         return self.errors
+
+
+def gathered(
+    make: Callable[[Given], Made], of: Iterable[Given]
+) -> tuple[tuple[Made, ...], tuple[UserError, ...]]:
+    """What is made of each, and every problem of those of which nothing could be made."""
+    found: list[Made] = []
+    errors: list[UserError] = []
+    for each in of:
+        try:
+            found.append(make(each))
+        except UserError as error:
+            errors += error.each
+    return tuple(found), tuple(errors)
 
 
 class ServiceError(Exception):

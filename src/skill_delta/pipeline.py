@@ -100,7 +100,6 @@ def conclude(
         skipped=ready.skipped,
         notes=(*ready.notes, *sampling.notes),
         suite_changes=ready.suite_changes,
-        looks=request.policy.looks,
         trials_saved=sampling.trials_saved,
     )
 

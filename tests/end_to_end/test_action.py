@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,14 +36,6 @@ replies:
   - text: "Please wait: order 1234 was shipped."
 """
 KIND, CURT, KINDER = "Be kind.", "Be curt.", "Be kind, and say please."
-
-
-@pytest.fixture
-def github() -> Iterator[GitHubStandIn]:
-    """GitHub, on loopback; a test fails where either side left its description."""
-    with GitHubStandIn() as stand_in:
-        yield stand_in
-    assert not stand_in.violations
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ NOISE = 60
 """Commits that touch no skill, between the skill's versions: more than are fetched at first."""
 
 Checkout = Callable[[GitRepository, Path], GitRepository]
+Edit = Callable[[GitRepository], str]
 
 
 def merge_at_depth_1(origin: GitRepository, folder: Path) -> GitRepository:
@@ -75,13 +76,6 @@ def _fetched(origin: GitRepository, folder: Path, ref: str, *options: str) -> Gi
 
 
 @pytest.fixture
-def github() -> Iterator[GitHubStandIn]:
-    with GitHubStandIn() as stand_in:
-        yield stand_in
-    assert not stand_in.violations
-
-
-@pytest.fixture
 def server(tmp_path: Path) -> Iterator[GitServer]:
     with git_server(tmp_path / "served") as running:
         yield running
@@ -107,7 +101,7 @@ def _skill(body: str, version: str, place: str = PLACE) -> dict[str, str]:
     }
 
 
-def opened(origin: GitRepository, edit: Callable[[GitRepository], str]) -> str:
+def opened(origin: GitRepository, edit: Edit) -> str:
     """A pull request from a branch, with the merge commit that GitHub makes of it."""
     on_branch(origin, "topic")
     head = edit(origin)
@@ -137,17 +131,28 @@ def job_on(
     return job
 
 
-@pytest.mark.parametrize("checkout", CHECKOUTS)
-def test_a_regression_is_found_in_any_checkout(
-    checkout: Checkout,
+@pytest.fixture(params=CHECKOUTS, ids=lambda checkout: checkout.__name__)
+def opened_in_any_checkout(
+    request: pytest.FixtureRequest,
     origin: GitRepository,
-    github: GitHubStandIn,
     job_on: Callable[[GitRepository], Job],
     tmp_path: Path,
+) -> Callable[[Edit], tuple[Job, str]]:
+    """Opens a pull request and checks it out: the job on it, and its head."""
+    checkout: Checkout = request.param
+
+    def opened_with(edit: Edit) -> tuple[Job, str]:
+        head = opened(origin, edit)
+        return job_on(checkout(origin, tmp_path / "checkout")), head
+
+    return opened_with
+
+
+def test_a_regression_is_found_in_any_checkout(
+    opened_in_any_checkout: Callable[[Edit], tuple[Job, str]], github: GitHubStandIn
 ) -> None:
     """The version was bumped: 1.1.0, sixty commits back, is the one before."""
-    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
-    job = job_on(checkout(origin, tmp_path / "checkout"))
+    job, head = opened_in_any_checkout(lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
 
     finished = job.pull_request(head, runner="scripted")
 
@@ -157,17 +162,11 @@ def test_a_regression_is_found_in_any_checkout(
     assert "vs&nbsp;previous&nbsp;1.1.0" in comment.body
 
 
-@pytest.mark.parametrize("checkout", CHECKOUTS)
 def test_a_version_beyond_the_first_fetch_is_found(
-    checkout: Checkout,
-    origin: GitRepository,
-    github: GitHubStandIn,
-    job_on: Callable[[GitRepository], Job],
-    tmp_path: Path,
+    opened_in_any_checkout: Callable[[Edit], tuple[Job, str]], github: GitHubStandIn
 ) -> None:
     """The version was not bumped, so the one before is 1.0.0, and the walk goes on to it."""
-    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "1.1.0")))
-    job = job_on(checkout(origin, tmp_path / "checkout"))
+    job, head = opened_in_any_checkout(lambda repo: repo.commit(_skill("Be curt.", "1.1.0")))
 
     finished = job.pull_request(head, runner="scripted")
 
@@ -176,17 +175,11 @@ def test_a_version_beyond_the_first_fetch_is_found(
     assert "vs&nbsp;previous&nbsp;1.0.0" in comment.body
 
 
-@pytest.mark.parametrize("checkout", CHECKOUTS)
 def test_a_skill_that_moved_is_no_new_one(
-    checkout: Checkout,
-    origin: GitRepository,
-    github: GitHubStandIn,
-    job_on: Callable[[GitRepository], Job],
-    tmp_path: Path,
+    opened_in_any_checkout: Callable[[Edit], tuple[Job, str]], github: GitHubStandIn
 ) -> None:
     """And one that only moved is not evaluated."""
-    head = opened(origin, lambda repo: repo.move(PLACE, "skills/deliveries"))
-    job = job_on(checkout(origin, tmp_path / "checkout"))
+    job, head = opened_in_any_checkout(lambda repo: repo.move(PLACE, "skills/deliveries"))
 
     finished = job.pull_request(head, runner="scripted")
 
@@ -195,17 +188,11 @@ def test_a_skill_that_moved_is_no_new_one(
     assert "moved from skills/orders" in comment.body
 
 
-@pytest.mark.parametrize("checkout", CHECKOUTS)
 def test_a_new_skill_is_new_because_the_base_was_read(
-    checkout: Checkout,
-    origin: GitRepository,
-    github: GitHubStandIn,
-    job_on: Callable[[GitRepository], Job],
-    tmp_path: Path,
+    opened_in_any_checkout: Callable[[Edit], tuple[Job, str]], github: GitHubStandIn
 ) -> None:
     """It is compared with none."""
-    head = opened(
-        origin,
+    job, head = opened_in_any_checkout(
         lambda repo: repo.commit(
             {
                 name: text.replace("name: orders", "name: news")
@@ -213,7 +200,6 @@ def test_a_new_skill_is_new_because_the_base_was_read(
             }
         ),
     )
-    job = job_on(checkout(origin, tmp_path / "checkout"))
 
     finished = job.pull_request(head, runner="scripted")
 
@@ -222,16 +208,11 @@ def test_a_new_skill_is_new_because_the_base_was_read(
     assert "compared with no skill" in comment.body
 
 
-@pytest.mark.parametrize("checkout", CHECKOUTS)
 def test_nothing_is_written_but_the_report_folder(
-    checkout: Checkout,
-    origin: GitRepository,
-    job_on: Callable[[GitRepository], Job],
-    tmp_path: Path,
+    opened_in_any_checkout: Callable[[Edit], tuple[Job, str]],
 ) -> None:
     """What was fetched is thrown away, and the clone stays as shallow as it was."""
-    head = opened(origin, lambda repo: repo.commit(_skill("Be kinder.", "2.0.0")))
-    job = job_on(checkout(origin, tmp_path / "checkout"))
+    job, head = opened_in_any_checkout(lambda repo: repo.commit(_skill("Be kinder.", "2.0.0")))
     before = _files(job.checkout.folder)
 
     job.pull_request(head, runner="scripted")

@@ -9,7 +9,7 @@ from functools import cache
 from math import comb
 from statistics import NormalDist
 
-from skill_delta.core.inference import p_exact
+from skill_delta.core.inference import chance_of_fall
 from skill_delta.core.intervals import CaseScores, Measurement, wilson_interval
 from skill_delta.core.paired import CasePair, PairedDelta
 from skill_delta.core.scores import measured
@@ -206,8 +206,7 @@ def _ends(pair: CasePair) -> Iterator[_Ends]:
 @cache
 def _chance_of_fall(candidate: _Arm, baseline: _Arm) -> float:
     """How often luck alone lets a check pass so rarely in the candidate, in (0, 1]."""
-    exact = p_exact(Measurement((CaseScores(_scores(candidate), _scores(baseline)),)))
-    return 1.0 if exact is None else exact
+    return chance_of_fall(Measurement((CaseScores(_scores(candidate), _scores(baseline)),)))
 
 
 def _chance_of_ending_alike(candidate: _Arm, baseline: _Arm) -> float:

@@ -19,7 +19,7 @@ from skill_delta.core.policy import GateMethod, GatePolicy, Reason, Verdict
 from skill_delta.core.readings import Measure, Scope
 from skill_delta.core.scores import pass_rate
 from skill_delta.core.trials import Errored, NotRun, Scored
-from skill_delta.core.wording import count, percent, points
+from skill_delta.core.wording import bounds, count, percent, points
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +209,7 @@ class _Phrase:
 def measured_delta(judgement: Judgement) -> str:
     """`pass-rate delta -26.7% [-49%, +0%]`."""
     found = judgement.reading.interval
-    low, high = (f"{round(bound, 2) + 0.0:+.0%}" for bound in (found.low, found.high))
-    return f"pass-rate delta {points(round(found.delta, 3))} [{low}, {high}]"
+    return f"pass-rate delta {points(round(found.delta, 3))} {bounds(found.low, found.high)}"
 
 
 def why(judgement: Judgement, bar: float) -> str:
@@ -252,12 +251,9 @@ class MaxIncrease:
                     Verdict.INCONCLUSIVE,
                 )
             elif found.exceeds:
-                low, high = (
-                    f"{round(bound - 1, 2) + 0.0:+.0%}"
-                    for bound in (found.ratio.low, found.ratio.high)
-                )
                 more = points(round(found.ratio.ratio - 1, 3))
-                yield Reason(f"{about}: {more} [{low}, {high}] is more than {allowed}")
+                ends = bounds(found.ratio.low - 1, found.ratio.high - 1)
+                yield Reason(f"{about}: {more} {ends} is more than {allowed}")
 
 
 def _of_comparison(scope: Scope, hearing: Hearing) -> str:

@@ -83,6 +83,13 @@ class Ruling:
     note: Note = ""
 
 
+def of_several_gates(ruling: Ruling, stands: bool) -> Ruling:
+    """The ruling under one status with others, of which a `fail` that does not stand is none."""
+    if ruling.verdict != "fail" or stands:
+        return ruling
+    return Ruling("inconclusive", ruling.interval, "one of several gates")
+
+
 def is_below(delta: float, bar: float) -> bool:
     """The literal comparison. Rates are sums of fractions: unrounded, 0.3 - 0.2 < 0.1."""
     return round(delta, 12) < round(bar, 12)
@@ -219,6 +226,12 @@ def holm(p_values: Sequence[float], error_rate: float) -> tuple[bool, ...]:
             break
         rejected[index] = True
     return tuple(rejected)
+
+
+def chance_of_fall(measurement: Measurement) -> float:
+    """`p_exact`, and 1, which proves nothing, where there is none."""
+    exact = p_exact(measurement)
+    return 1.0 if exact is None else exact
 
 
 def p_exact(measurement: Measurement) -> float | None:

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from skill_delta.core.inference import (
     DecisionRule,
     Ruling,
+    chance_of_fall,
     fails_that_stand,
     holm,
     is_below,
-    p_exact,
+    of_several_gates,
 )
 from skill_delta.core.intervals import RatioInterval
-from skill_delta.core.looks import is_settled
+from skill_delta.core.looks import is_settled, reaches_the_bar
 from skill_delta.core.paired import CasePair, PairedDelta
 from skill_delta.core.policy import GateMethod, GatePolicy, Reason, Verdict
 from skill_delta.core.readings import Measure, Reading, Scope, measurement_of, read
@@ -90,7 +91,7 @@ class Judgement:
     @property
     def shows_no_regression(self) -> bool:
         """Inconclusive, though the delta is at or above the bar."""
-        at_the_bar = self.reading.interval.delta >= self.reading.rule.min_delta - 1e-12
+        at_the_bar = reaches_the_bar(self.reading.ruling, self.reading.rule)
         return self.verdict is Verdict.INCONCLUSIVE and at_the_bar
 
 
@@ -161,11 +162,10 @@ def _any_rule(policy: GatePolicy) -> DecisionRule:
 def _judgement(
     scope: Scope, reading: Reading, ruling: Ruling, stands: bool, policy: GatePolicy
 ) -> Judgement:
-    if ruling.verdict == "fail" and not stands:
-        ruling = Ruling("inconclusive", ruling.interval, "one of several gates")
     bar = policy.bar(scope.baseline, scope.skill) or 0.0
     missed = is_below(reading.difference.pass_rate or 0.0, bar)
     literally = Verdict.FAIL if missed else Verdict.PASS
+    ruling = of_several_gates(ruling, stands)
     return Judgement(scope, reading, ruling, policy.method, literally)
 
 
@@ -273,23 +273,12 @@ def regressed_cases(pairs: Sequence[CasePair], policy: GatePolicy) -> tuple[Case
     To the literal gate those whose pass rate fell; by the interval method those whose fall is
     more than noise: each case's exact permutation test, Holm's correction over all of them.
     """
-    fell = [pair for pair in pairs if pair.comparable and _change(pair) < 0]
+    fell = [pair for pair in pairs if pair.fell]
     if policy.method is GateMethod.POINT:
         return tuple(fell)
     comparable = sum(pair.comparable for pair in pairs)
     rule = _any_rule(policy)
-    chances = [_chance_of_fall(pair) * rule.looks for pair in fell]
+    chances = [chance_of_fall(measurement_of([pair])) * rule.looks for pair in fell]
     # A case that did not fall has no small chance: it only counts as one more hypothesis.
     stand = holm([*chances, *[1.0] * (comparable - len(fell))], rule.error_rate)
     return tuple(pair for pair, stands in zip(fell, stand, strict=False) if stands)
-
-
-def _chance_of_fall(pair: CasePair) -> float:
-    exact = p_exact(measurement_of([pair]))
-    return 1.0 if exact is None else exact
-
-
-def _change(pair: CasePair) -> float:
-    """Candidate rate minus baseline rate of a comparable pair."""
-    before = pair.baseline.pass_rate if pair.baseline else None
-    return (pair.candidate.pass_rate or 0.0) - (before or 0.0)

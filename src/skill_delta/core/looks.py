@@ -8,6 +8,9 @@ from math import ceil
 
 from skill_delta.core.inference import TOLERANCE, DecisionRule, Ruling
 
+MOST_REPETITIONS = 1_000
+"""How often a case may be run in one arm."""
+
 
 class Adaptive(StrEnum):
     """When a suite that was looked at is sampled again."""
@@ -54,4 +57,9 @@ def is_settled(ruling: Ruling, rule: DecisionRule, adaptive: Adaptive) -> bool:
     """Whether no further look is taken after this one."""
     if adaptive is Adaptive.OFF or ruling.verdict != "inconclusive":
         return True
-    return adaptive is Adaptive.CONFIRM and ruling.interval.delta >= rule.min_delta - TOLERANCE
+    return adaptive is Adaptive.CONFIRM and reaches_the_bar(ruling, rule)
+
+
+def reaches_the_bar(ruling: Ruling, rule: DecisionRule) -> bool:
+    """Whether the delta is at or above what is required, whatever its interval allows for."""
+    return ruling.interval.delta >= rule.min_delta - TOLERANCE

@@ -44,6 +44,18 @@ class CasePair:
     def comparable(self) -> bool:
         return not self.excluded
 
+    @property
+    def change(self) -> float | None:
+        """The candidate's pass rate minus the baseline's; None where they cannot be compared."""
+        if not self.comparable or self.baseline is None:
+            return None
+        return (self.candidate.pass_rate or 0.0) - (self.baseline.pass_rate or 0.0)
+
+    @property
+    def fell(self) -> bool:
+        """Whether the candidate passes the case less often."""
+        return (self.change or 0.0) < 0
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from skill_delta.core.changes import SkillChange
 from skill_delta.core.gate import GateVerdict
-from skill_delta.core.looks import Looks
 from skill_delta.core.paired import PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Reading, Scope
@@ -120,7 +119,6 @@ class Report:
     """How sure each comparison is: per baseline and runner, over all skills and for each."""
     suite_changes: Mapping[str, tuple[CaseChange, ...]] = field(default_factory=dict)
     """What a pull request did to the cases of each skill of which it changed some."""
-    looks: Looks = field(default_factory=Looks)
     trials_saved: int = 0
     """How many trials fewer were run than every planned look would have taken."""
     spent_before: Spend = Spend()

@@ -17,6 +17,7 @@ from skill_delta.core.inference import (
     Ruling,
     fails_that_stand,
     is_below,
+    of_several_gates,
     p_regression,
     rule_on,
 )
@@ -143,12 +144,7 @@ def _ruled_together(summaries: Sequence[Summary], rule: DecisionRule) -> tuple[R
     if len(rulings) == 1 or all(ruling.verdict != "fail" for ruling in rulings):
         return tuple(rulings)
     stands = fails_that_stand([p_regression(s, rule.min_delta) for s in summaries], rule)
-    return tuple(
-        Ruling("inconclusive", ruling.interval, "one of several gates")
-        if ruling.verdict == "fail" and not stand
-        else ruling
-        for ruling, stand in zip(rulings, stands, strict=True)
-    )
+    return tuple(map(of_several_gates, rulings, stands))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,15 @@ def points(delta: float) -> str:
     return _shortest(delta, "+")
 
 
+def bounds(low: float, high: float) -> str:
+    """The ends of an interval of differences, to whole per cent: `[-49%, +0%]`."""
+    return f"[{_whole_points(low)}, {_whole_points(high)}]"
+
+
+def _whole_points(delta: float) -> str:
+    return f"{round(delta, 2) + 0.0:+.0%}"
+
+
 def _shortest(value: float, sign: str) -> str:
     """As few decimals as tell the value from zero and from a hundred per cent."""
     if abs(value - round(value, 2)) < 1e-9:

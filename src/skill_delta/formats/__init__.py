@@ -12,7 +12,7 @@ from typing import Protocol
 from skill_delta.core.documents import Document, read_document
 from skill_delta.core.suite import Case, Suite, offered_name_collision
 from skill_delta.core.wording import shown, visible
-from skill_delta.errors import Place, UserError, UserErrors
+from skill_delta.errors import Place, UserError, UserErrors, gathered
 from skill_delta.formats import native
 from skill_delta.formats.discovery import Candidate, candidates
 from skill_delta.formats.foreign import foreign_dialect
@@ -55,15 +55,9 @@ def read_suite(
     found = candidates(files, folder, explicit)
     if not found:
         return None
-    suites: list[Suite] = []
-    errors: list[UserError] = []
-    for candidate in found:
-        try:
-            suites.append(_read_candidate(candidate, files))
-        except UserError as error:
-            errors += error.each
+    suites, errors = gathered(lambda candidate: _read_candidate(candidate, files), found)
     cases = tuple(case for suite in suites for case in suite.cases)
-    errors += _clashes(cases, skill_name)
+    errors = (*errors, *_clashes(cases, skill_name))
     if errors:
         raise UserErrors(tuple({str(error): error for error in errors}.values()))
     return Suite(

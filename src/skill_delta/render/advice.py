@@ -10,7 +10,6 @@ from skill_delta.core.report import Report
 from skill_delta.core.skills import Unresolved
 from skill_delta.core.trials import Errored, NotRun
 from skill_delta.render.escape import Markdown
-from skill_delta.render.evidence import change
 from skill_delta.render.page import Item, Listing
 
 _IN_SIGHT = 10
@@ -28,7 +27,7 @@ def steps(found: Sequence[Markdown]) -> Listing:
 
 
 def _advice(report: Report) -> Iterator[str]:
-    if any((change(pair) or 0.0) < 0 for delta in report.deltas for pair in delta.pairs):
+    if any(pair.fell for delta in report.deltas for pair in delta.pairs):
         yield (
             "Read the failed checks of the regressed cases: either the edit lost something, "
             "or a check asks for what the skill no longer promises."

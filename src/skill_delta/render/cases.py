@@ -11,7 +11,7 @@ from skill_delta.core.report import Report
 from skill_delta.core.scores import measured, score
 from skill_delta.core.trials import NO_SKILL, CaseKey, NotRun, Outcome, Skipped, Status, status_of
 from skill_delta.render.escape import Markdown, untrusted
-from skill_delta.render.evidence import change, details, fraction, worst
+from skill_delta.render.evidence import details, fraction, worst
 from skill_delta.render.page import Item, Listing, Part
 
 _IN_SIGHT = 5
@@ -61,7 +61,7 @@ class _Names:
 def compared_cases(report: Report) -> list[Compared]:
     """Each case against each of its baselines."""
     return [
-        Compared(delta.baseline, pair, change(pair))
+        Compared(delta.baseline, pair, pair.change)
         for delta in report.deltas
         for pair in delta.pairs
     ]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from skill_delta.core.paired import CasePair
 from skill_delta.core.scores import ArmScore
 from skill_delta.core.trials import Errored, NotRun, Outcome, Scored, Skipped, Status, status_of
 
@@ -42,13 +41,6 @@ def details(outcome: Outcome) -> Iterator[str]:
             yield from (f"{c.id}: {c.evidence}" for c in checks if c.passed is False)
         case Scored(checks=checks):
             yield from (f"{c.id}: not evaluated: {c.evidence}" for c in checks if c.passed is None)
-
-
-def change(pair: CasePair) -> float | None:
-    """The candidate's pass rate minus the baseline's; None where they cannot be compared."""
-    if not pair.comparable or pair.baseline is None:
-        return None
-    return (pair.candidate.pass_rate or 0.0) - (pair.baseline.pass_rate or 0.0)
 
 
 def fraction(arm: ArmScore) -> str:

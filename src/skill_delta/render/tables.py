@@ -13,7 +13,7 @@ from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.trials import NO_SKILL, Outcome
 from skill_delta.render import figures
 from skill_delta.render.escape import Markdown, untrusted
-from skill_delta.render.evidence import by_skill, change
+from skill_delta.render.evidence import by_skill
 from skill_delta.render.page import Item, Listing
 
 _IN_SIGHT = 10
@@ -112,7 +112,7 @@ def _compared_row(name: Markdown, pairs: Sequence[CasePair], reading: Reading | 
     delta = found.pass_rate
     if delta is None:
         return _Row((2, 0.0), (name, _NOTHING, _NOTHING, cases, *_NO_COSTS))
-    regressed = any((change(pair) or 0.0) < 0 for pair in pairs)
+    regressed = any(pair.fell for pair in pairs)
     before = figures.rate(found.pass_rate_baseline or 0.0)
     after = figures.rate(found.pass_rate_candidate or 0.0)
     cost = "unknown" if found.cost_usd is None else _dollars(found.cost_usd)

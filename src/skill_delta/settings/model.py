@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from skill_delta.core.looks import Adaptive, Looks
+from skill_delta.core.looks import MOST_REPETITIONS, Adaptive, Looks
 from skill_delta.core.readings import Measure
 
 MODEL_RUNNERS = ("openai",)
@@ -117,7 +117,7 @@ class Settings(_Checked):
     """What to compare with: none, previous, base, or a revision."""
     base: str | None = None
     """The revision from which `previous` walks, and which `base` reads."""
-    repeat: Annotated[int, Field(ge=1, le=1000)] = 1
+    repeat: Annotated[int, Field(ge=1, le=MOST_REPETITIONS)] = 1
     """How often each arm runs each case."""
     min_delta: Mapping[str, Number] = Field(default_factory=dict)
     """The pass-rate delta to reach, for every baseline ("") or by baseline name."""
@@ -127,7 +127,7 @@ class Settings(_Checked):
     """The drop below min-delta that a pass has to rule out, in points of rate (0.1 = ten)."""
     confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.90
     """Two-sided: each wrong verdict happens at most (1 - confidence)/2 of the time."""
-    max_repeat: Annotated[int, Field(ge=1, le=1000)] | None = None
+    max_repeat: Annotated[int, Field(ge=1, le=MOST_REPETITIONS)] | None = None
     """How often each arm runs each case at most, over all looks."""
     adaptive: Literal["off", "confirm", "resolve"] = "off"
     """Whether a suite is sampled again: never, while a regression is possible, or until decided."""

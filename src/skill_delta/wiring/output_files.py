@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from skill_delta.errors import UserError
+from skill_delta.core.report import Report
+from skill_delta.errors import ExitCode, UserError
 from skill_delta.history.working_files import shown
+from skill_delta.render import RENDERERS, Renderer
+from skill_delta.render.terminal import ANSI, PLAIN, Style
 from skill_delta.settings.model import Settings
+from skill_delta.wiring.terminal import Terminal
 
 
 def outputs_of(settings: Settings) -> Mapping[str, Path]:
@@ -55,6 +59,33 @@ def refuse_output(flag: str, path: Path) -> None:
         )
     if is_folder:
         raise UserError(f"{flag}: {path} is a folder", hint="name a file in it")
+
+
+def deliver(
+    files: Iterable[tuple[Path, str]],
+    text: Callable[[Style], str],
+    redact: Callable[[str], str],
+    terminal: Terminal,
+    code: ExitCode,
+) -> ExitCode:
+    """Write the files, say the text, and complain of each file that could not be written.
+
+    `code` is what the gate says, and what is given back: a pass that left a file out is no pass.
+    """
+    # The files first: a terminal that gives out takes nothing with it.
+    written = [write(path, redact(content)) for path, content in files]
+    terminal.say(redact(text(ANSI if terminal.colour else PLAIN)))
+    unwritten = [problem for problem in written if problem]
+    for problem in unwritten:
+        terminal.complain(f"error: {problem}\n")
+    return ExitCode.USER_ERROR if unwritten and code is ExitCode.PASSED else code
+
+
+def rendered(
+    report: Report, outputs: Mapping[str, Path], renderers: Mapping[str, Renderer] = RENDERERS
+) -> Iterator[tuple[Path, str]]:
+    """The files of a report, by format, each rendered when it is its turn."""
+    return ((path, renderers[name](report)) for name, path in outputs.items())
 
 
 def write(path: Path, text: str) -> str:

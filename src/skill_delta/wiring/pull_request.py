@@ -14,7 +14,7 @@ from skill_delta.core.policy import Reason, Verdict
 from skill_delta.core.report import Provenance, Report, SkippedSkill
 from skill_delta.core.suite import Suite
 from skill_delta.core.suite_changes import CaseChange, suite_changes
-from skill_delta.errors import UserError, UserErrors
+from skill_delta.errors import UserError, UserErrors, gathered
 from skill_delta.formats import read_suite
 from skill_delta.history.base import Ends
 from skill_delta.history.committed_skills import (
@@ -184,16 +184,10 @@ def _is_evaluated(skill: ChangedSkill, settings: Settings) -> bool:
 def _candidates(
     changes: PullRequestChanges, skills: Sequence[ChangedSkill], settings: Settings
 ) -> tuple[Candidate, ...]:
-    candidates: list[Candidate] = []
-    errors: list[UserError] = []
-    for skill in skills:
-        try:
-            candidates.append(_candidate(changes, skill, settings))
-        except UserError as error:
-            errors += error.each
+    candidates, errors = gathered(lambda skill: _candidate(changes, skill, settings), skills)
     if errors:
-        raise UserErrors(tuple(errors))
-    return tuple(candidates)
+        raise UserErrors(errors)
+    return candidates
 
 
 def _candidate(changes: PullRequestChanges, skill: ChangedSkill, settings: Settings) -> Candidate:

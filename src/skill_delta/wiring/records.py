@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from skill_delta import __version__
 from skill_delta.core.intervals import MOST_LOOKS
-from skill_delta.core.looks import Looks
+from skill_delta.core.looks import MOST_REPETITIONS, Looks
 from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import Environment, Provenance
 from skill_delta.core.scorecard import BaselineMode, leg_run_id
@@ -32,9 +32,6 @@ from skill_delta.ports import Ledger
 from skill_delta.preparation import Prepared, RunRequest
 
 _REQUEST: TypeAdapter[RunRequest] = TypeAdapter(RunRequest)
-
-MAX_REPETITIONS = 1_000
-"""How often settings let a case be run in one arm."""
 
 
 def new_run_id() -> str:
@@ -182,7 +179,7 @@ def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
 def _refuse_impossible(policy: GatePolicy) -> None:
     """No run was judged by numbers that settings do not take, but a record may hold any."""
     looks = policy.looks
-    counts = 1 <= looks.repetitions <= looks.most <= MAX_REPETITIONS
+    counts = 1 <= looks.repetitions <= looks.most <= MOST_REPETITIONS
     if not (
         counts
         and looks.planned <= MOST_LOOKS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from skill_delta import pipeline
@@ -18,10 +19,9 @@ from skill_delta.grading import graded
 from skill_delta.ledger.ledgers import ReplayLedger
 from skill_delta.ledger.reader import Record, read_record
 from skill_delta.preparation import Prepared, RunRequest
-from skill_delta.render import RENDERERS
 from skill_delta.render.redaction import Redactor
-from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
-from skill_delta.wiring.output_files import checked_outputs, write
+from skill_delta.render.terminal import render_terminal
+from skill_delta.wiring.output_files import checked_outputs, deliver, rendered
 from skill_delta.wiring.records import prepared_from
 from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import named_suite
@@ -48,18 +48,8 @@ def report(
     if evals is not None and not regrade:
         raise UserError("--evals has no effect: only --regrade runs checks", hint="add --regrade")
     found = report_of(_record(path), regrade=regrade, evals=evals)
-    redactor = Redactor([])
-    unwritten = [
-        problem
-        for name, place in places.items()
-        if (problem := write(place, redactor.redact(RENDERERS[name](found))))
-    ]
-    style = ANSI if terminal.colour else PLAIN
-    terminal.say(redactor.redact(render_terminal(found, style)))
-    for problem in unwritten:
-        terminal.complain(f"error: {problem}\n")
-    code = found.gate.exit_code
-    return ExitCode.USER_ERROR if unwritten and code is ExitCode.PASSED else code
+    text, redact = partial(render_terminal, found), Redactor([]).redact
+    return deliver(rendered(found, places), text, redact, terminal, found.gate.exit_code)
 
 
 def _record(path: Path) -> Record:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,12 +33,12 @@ from skill_delta.ledger.reader import read_record
 from skill_delta.preparation import FoundSkill, labels
 from skill_delta.render import RENDERERS, Renderer
 from skill_delta.render.scorecard import render_scorecard
-from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
+from skill_delta.render.terminal import render_terminal
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import settle
 from skill_delta.wiring.assembly import Candidate, Task, evaluate, redactor_for
 from skill_delta.wiring.check import is_forgiven
-from skill_delta.wiring.output_files import outputs_of, write
+from skill_delta.wiring.output_files import deliver, outputs_of, rendered
 from skill_delta.wiring.records import Keeping, new_run_id
 from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import candidates_of, config_of, surroundings
@@ -77,20 +78,14 @@ def run(
                 raise
             terminal.complain(f"not measured: {gone}\n")
             return ExitCode.PASSED
+    files = itertools.chain(
+        rendered(report, outputs, {**RENDERERS, **_shortened(settings)}),
+        _scorecards(report, settings, paths, keeping.run_id),
+    )
     redact = redactor_for(settings.base_url, key).redact
-    # The files first: a terminal that gives out takes nothing with it.
-    renderers = {**RENDERERS, **_shortened(settings)}
-    written = [write(path, redact(renderers[name](report))) for name, path in outputs.items()]
-    written += _written_scorecards(report, settings, paths, keeping.run_id, redact)
-    style = ANSI if terminal.colour else PLAIN
-    terminal.say(redact(render_terminal(report, style)))
-    unwritten = [problem for problem in written if problem]
-    for problem in unwritten:
-        terminal.complain(f"error: {problem}\n")
-    code = report.gate.exit_code
-    if is_forgiven(report, settings.on_unmeasured):
-        code = ExitCode.PASSED
-    return ExitCode.USER_ERROR if unwritten and code is ExitCode.PASSED else code
+    forgiven = is_forgiven(report, settings.on_unmeasured)
+    code = ExitCode.PASSED if forgiven else report.gate.exit_code
+    return deliver(files, partial(render_terminal, report), redact, terminal, code)
 
 
 def _shortened(settings: Settings) -> Mapping[str, Renderer]:
@@ -160,19 +155,15 @@ def _suppressed(found: FoundSkill) -> FoundSkill:
     return replace(found, working=working, suite=suite)
 
 
-def _written_scorecards(
-    report: Report,
-    settings: Settings,
-    paths: Sequence[Path],
-    run_id: str,
-    redact: Callable[[str], str],
-) -> list[str]:
-    """What went wrong while writing the DeltaScorecard, where one is asked for."""
+def _scorecards(
+    report: Report, settings: Settings, paths: Sequence[Path], run_id: str
+) -> Iterator[tuple[Path, str]]:
+    """The files of the DeltaScorecard, where one is asked for."""
     places = [Path(settings.scorecard)] if settings.scorecard else []
     if settings.out and settings.baseline_mode == "both":
         places.append(scorecard_path(Path(settings.out)))
     if not places or not report.deltas:
-        return []
+        return
     found = scorecard(
         report.deltas[0],
         suite_id=", ".join(subject.label for subject in report.subjects),
@@ -181,7 +172,7 @@ def _written_scorecards(
         run_id=run_id,
         live=bool(settings.asking_runners),
     )
-    return [write(place, redact(render_scorecard(found))) for place in places]
+    yield from ((place, render_scorecard(found)) for place in places)
 
 
 def _refuse_unknown_skills(named: Iterable[str], skills: Sequence[FoundSkill]) -> None:

@@ -13,13 +13,12 @@ from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
 from skill_delta.core.trials import ITSELF
 from skill_delta.errors import ExitCode
 from skill_delta.history.working_copy import find_skills
-from skill_delta.render import RENDERERS
 from skill_delta.render.noise_floor import render_noise_floors
-from skill_delta.render.terminal import ANSI, PLAIN, render_terminal
+from skill_delta.render.terminal import Style, render_terminal
 from skill_delta.settings.commands import SELFCHECK
 from skill_delta.settings.reading import settle
 from skill_delta.wiring.assembly import Task, evaluate, redactor_for
-from skill_delta.wiring.output_files import outputs_of, write
+from skill_delta.wiring.output_files import deliver, outputs_of, rendered
 from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import candidates_of, config_of
 
@@ -67,17 +66,10 @@ def selfcheck(
     outputs = outputs_of(settings)
     candidates = candidates_of(find_skills(paths), settings)
     report = evaluate(Task(candidates, settings, Itself(), key, terminal))
-    redactor = redactor_for(settings.base_url, key)
-    unwritten = [
-        problem
-        for name, path in outputs.items()
-        if (problem := write(path, redactor.redact(RENDERERS[name](report))))
-    ]
-    floors = noise_floors(report.readings, Random(settings.seed), EXPERIMENTS)  # noqa: S311
-    style = ANSI if terminal.colour else PLAIN
-    text = render_terminal(report, style) + "\n" + render_noise_floors(floors)
-    terminal.say(redactor.redact(text))
-    for problem in unwritten:
-        terminal.complain(f"error: {problem}\n")
-    code = report.gate.exit_code
-    return ExitCode.USER_ERROR if unwritten and code is ExitCode.PASSED else code
+
+    def text(style: Style) -> str:
+        floors = noise_floors(report.readings, Random(settings.seed), EXPERIMENTS)  # noqa: S311
+        return render_terminal(report, style) + "\n" + render_noise_floors(floors)
+
+    redact = redactor_for(settings.base_url, key).redact
+    return deliver(rendered(report, outputs), text, redact, terminal, report.gate.exit_code)

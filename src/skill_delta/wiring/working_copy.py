@@ -10,7 +10,7 @@ from skill_delta.core.report import Provenance
 from skill_delta.core.skills import WorkingSkill
 from skill_delta.core.suite import Suite
 from skill_delta.core.trials import NO_SKILL
-from skill_delta.errors import UserError, UserErrors
+from skill_delta.errors import UserError, UserErrors, gathered
 from skill_delta.formats import read_suite
 from skill_delta.history.layout import find_git
 from skill_delta.history.places import current_folder, resolved
@@ -50,16 +50,10 @@ def candidates_of(skills: Sequence[WorkingSkill], settings: Settings) -> tuple[C
             f"--evals names the cases of one skill, but {len(skills)} were found",
             hint="run one skill at a time, or drop --evals",
         )
-    found: list[Candidate] = []
-    errors: list[UserError] = []
-    for working in skills:
-        try:
-            found.append(_candidate(working, settings.evals))
-        except UserError as error:
-            errors += error.each
+    found, errors = gathered(lambda working: _candidate(working, settings.evals), skills)
     if errors:
-        raise UserErrors(tuple(errors))
-    return tuple(found)
+        raise UserErrors(errors)
+    return found
 
 
 def _candidate(working: WorkingSkill, evals: str | None) -> Candidate:

@@ -1,0 +1,17 @@
+"""Fixtures that the end-to-end tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from github_stand_in import GitHubStandIn
+
+
+@pytest.fixture
+def github() -> Iterator[GitHubStandIn]:
+    """GitHub, on loopback; a test fails where either side left its description."""
+    with GitHubStandIn() as stand_in:
+        yield stand_in
+    assert not stand_in.violations

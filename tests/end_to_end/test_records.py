@@ -17,8 +17,10 @@ import pytest
 from command_line import CommandLine, Finished
 from git_repositories import GitRepository
 from git_repositories import skill as skill_text
+from github_job import Job
+from github_stand_in import GitHubStandIn
 from model_stand_in import Answer, ModelStandIn, Received, refuses, says
-from pull_requests import on_branch
+from pull_requests import merged_by_github, on_branch
 from skill_delta.errors import ExitCode
 
 NAMES = ("Ada", "Bob", "Cy")
@@ -497,6 +499,29 @@ def test_a_pull_requests_record_is_reported_letter_for_letter(
     assert again.junit == (folder / "junit.xml").read_text()
     assert again.markdown == (folder / "report.md").read_text()
     assert told("report", folder / "record.jsonl", "--regrade") == again
+
+
+def test_the_actions_record_is_reported_letter_for_letter(
+    pull_request: Skill,
+    told: Reporting,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where a workflow uploads it, anyone can have the reports and the verdict again."""
+    repository = pull_request.repository
+    head = repository.head()
+    merged_by_github(repository)
+    with GitHubStandIn() as github:
+        job = Job(repository, github, tmp_path / "runner", capsys, monkeypatch)
+        finished = job.pull_request(head, runner="scripted", gate="point", report_dir="kept")
+        assert not github.violations
+
+    again = told("report", repository.folder / "kept" / "record.jsonl")
+
+    assert finished.exit_code == again.exit_code == 1
+    assert finished.outputs["verdict"] == again.report["gate"]["verdict"]
+    assert again.json == (repository.folder / "kept" / "report.json").read_text()
 
 
 def a_file(planted: Path, elsewhere: Path) -> None:

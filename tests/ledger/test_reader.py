@@ -80,6 +80,43 @@ def test_a_run_goes_on_behind_half_a_line(path: Path) -> None:
         assert record.end is None
 
 
+def test_half_a_line_that_no_run_follows_is_refused(path: Path) -> None:
+    """A killed run leaves nothing behind it but another run: there someone has cut a line."""
+    write(path, [a_run(), answered(0), answered(1)])
+    first, second, third = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + second[:40] + b"\n" + third)
+
+    refused = problem(path)
+
+    assert refused.place is not None
+    assert refused.place.line == 2
+
+
+@pytest.mark.parametrize("half", [b"", b'{"line": "tri'])
+def test_what_a_power_cut_leaves_is_left_out(half: bytes, path: Path) -> None:
+    """A file that grew before its bytes were there ends in zeros; a run goes on behind them."""
+    write(path, [a_run(), answered(0)])
+    path.write_bytes(path.read_bytes() + half + b"\0" * 4096)
+
+    assert list(read(path).trials) == [answered(0).key]
+    write(path, [a_run(run_id="run-2"), answered(1)])
+    assert read(path).of_last_run == {answered(1).key}
+
+
+def test_trials_that_no_skill_of_the_run_has_are_counted(path: Path) -> None:
+    """Of another case, skill or baseline: nothing is made of them, and their number is known."""
+    strangers = [
+        a_trial(case="another"),
+        a_trial(skill="another"),
+        a_trial(arm="none"),
+        a_trial(case="another", repetition=1),
+    ]
+    lines = [recorded(scored(trial)) for trial in (a_trial(), a_trial(arm="previous"), *strangers)]
+    write(path, [a_run(), *lines])
+
+    assert read(path).unknown == len(strangers)
+
+
 def test_the_last_run_is_the_one_that_is_read(path: Path) -> None:
     """Trials of an earlier one are there to be taken over, and are none of its own."""
     write(path, [a_run(), answered(0), answered(1), an_end()])

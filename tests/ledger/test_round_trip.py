@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+import skill_delta
 from builders import a_case, a_skill, a_trial, an_arm, unresolved
 from ledger.records import a_run, a_subject, an_end, answered, lost, read, recorded, write
-from skill_delta.core import checks
 from skill_delta.core.changes import ChangeKind, SkillChange
 from skill_delta.core.checks.base import CheckSpec
 from skill_delta.core.checks.limits import MaxCostUsd, MaxLatencyMs, MaxTokens
@@ -59,6 +59,8 @@ from skill_delta.core.transcript import ToolCall, Transcript, Usage
 from skill_delta.core.trials import Arm, CheckResult, Errored, Outcome, Role, Scored, Subject
 from skill_delta.errors import Place
 from skill_delta.ledger.document import TrialKey
+
+NOWHERE = PurePosixPath()
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -137,12 +139,16 @@ outcomes: st.SearchStrategy[Scored | Errored] = st.builds(
 
 
 def kinds_of_checks() -> Iterator[type[CheckSpec]]:
-    """Every check that the core has, found in its files."""
-    for module in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
-        for found in vars(importlib.import_module(module.name)).values():
-            is_kind = isinstance(found, type) and issubclass(found, CheckSpec)
-            if is_kind and found is not CheckSpec and found.__module__ == module.name:
-                yield found
+    """Every check of the package, wherever its file is and whatever it is derived from."""
+    for module in pkgutil.walk_packages(skill_delta.__path__, f"{skill_delta.__name__}."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    pending = CheckSpec.__subclasses__()
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
+        if kind.__module__.startswith(f"{skill_delta.__name__}."):
+            yield kind
 
 
 def there_and_back(subject: Subject) -> Subject:
@@ -208,6 +214,34 @@ def test_a_skill_comes_back_without_the_folder_it_lay_in() -> None:
     restored = there_and_back(subject).candidate.skill
 
     assert restored == replace(skill, bundle=Bundle(PurePosixPath(), files))
+
+
+def test_where_a_baseline_came_from_names_no_folder_of_this_machine(tmp_path: Path) -> None:
+    """Versions read from history lie in a temporary folder: it is not written."""
+    bundle = Bundle(Path("/home/ada/bundle-1"), (BundleFile(PurePosixPath("a.py"), 1, "ab" * 32),))
+    source = BaselineSource("a", "previous", replace(a_skill(), bundle=bundle))
+    write(tmp_path / "run.jsonl", [replace(a_run(), sources=(source,))])
+
+    portable = replace(source, version=replace(a_skill(), bundle=replace(bundle, root=NOWHERE)))
+    assert "ada" not in (tmp_path / "run.jsonl").read_text()
+    assert read(tmp_path / "run.jsonl").run.sources == (portable,)
+
+
+def test_a_record_leads_to_no_folder_of_this_machine(tmp_path: Path) -> None:
+    """Whoever wrote it may have named any."""
+    path = tmp_path / "run.jsonl"
+    bundle = Bundle(NOWHERE, (BundleFile(PurePosixPath("a.py"), 1, "ab" * 32),))
+    skill = replace(a_skill(), bundle=bundle)
+    subject = replace(a_subject(), candidate=Arm(Role.CANDIDATE, skill))
+    run = replace(a_run(subject), sources=(BaselineSource("a", "previous", skill),))
+    write(path, [run])
+    path.write_text(path.read_text().replace('"root": "."', '"root": "/etc"'))
+
+    record = read(path)
+
+    assert path.read_text().count('"/etc"') == 2
+    assert record.subjects == (subject,)
+    assert record.run.sources == run.sources
 
 
 def test_what_was_settled_before_the_first_trial_comes_back(tmp_path: Path) -> None:

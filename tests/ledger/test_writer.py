@@ -194,6 +194,17 @@ def test_a_place_for_no_record_is_refused_before_anything_is_spent(
     assert not (folder / "elsewhere").exists()
 
 
+def test_two_runs_cannot_write_one_record(path: Path) -> None:
+    """Each would be taken for a part of the other; once the first has ended, it can be resumed."""
+    with RecordWriter(path, unchanged, lambda: 0.0) as first:
+        first.write(a_run())
+        with pytest.raises(UserError, match="another run is writing"):
+            RecordWriter(path, unchanged, lambda: 0.0)
+
+    write(path, [a_run(run_id="run-2")])
+    assert read(path).run.run_id == "run-2"
+
+
 FILL_THE_DISK = """
 import resource, sys
 from pathlib import Path

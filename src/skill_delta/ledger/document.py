@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -59,7 +60,8 @@ class RecordedArm:
         return cls(arm.role, portable(arm.skill), arm.baseline)
 
     def restored(self) -> Arm:
-        return Arm(self.role, self.skill, self.baseline)
+        # A record that someone else wrote leads to no folder of this machine.
+        return Arm(self.role, portable(self.skill), self.baseline)
 
 
 def portable(skill: SkillVersion) -> SkillVersion:
@@ -67,6 +69,25 @@ def portable(skill: SkillVersion) -> SkillVersion:
     if skill.bundle is None:
         return skill
     return replace(skill, bundle=replace(skill.bundle, root=PurePosixPath()))
+
+
+def _portable(source: BaselineSource) -> BaselineSource:
+    if not isinstance(source.version, SkillVersion):
+        return source
+    return replace(source, version=portable(source.version))
+
+
+def _written_portably(
+    source: BaselineSource, serialise: SerializerFunctionWrapHandler
+) -> dict[str, JsonValue]:
+    written: dict[str, JsonValue] = serialise(_portable(source))
+    return written
+
+
+RecordedSource: TypeAlias = Annotated[
+    BaselineSource, AfterValidator(_portable), WrapSerializer(_written_portably)
+]
+"""Where a baseline came from, as portable as the arms are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +143,7 @@ class RunLine(_Line):
     request: JsonValue
     environment: Annotated[Environment, WrapSerializer(_without_hooks_enabled)]
     subjects: tuple[RecordedSubject, ...]
-    sources: tuple[BaselineSource, ...] = ()
+    sources: tuple[RecordedSource, ...] = ()
     skipped: tuple[SkippedSkill, ...] = ()
     notes: tuple[str, ...] = ()
     objections: tuple[Reason, ...] = ()

@@ -20,6 +20,9 @@ from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, Trial
 
 LONGEST_LINE = 64 * 1024 * 1024
 
+_NEVER_WRITTEN = b"\0"
+"""What a disk may put where a machine lost its power before a line was there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -40,6 +43,17 @@ class Record:
         """What the trial ended as in the last run; None where it is not there."""
         key = TrialKey.of(trial)
         return self.trials[key].outcome_of(trial) if key in self.of_last_run else None
+
+    @property
+    def unknown(self) -> int:
+        """How many trials are of no skill, case or arm of the last run: no report has them."""
+        known = {
+            (subject.label, case.name, arm.baseline)
+            for subject in self.subjects
+            for case in subject.cases
+            for arm in (subject.candidate, *subject.baselines)
+        }
+        return sum((key.skill, key.case, key.baseline) not in known for key in self.trials)
 
 
 def read_record(path: Path) -> Record | None:
@@ -124,7 +138,7 @@ def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | 
                 return
             if len(raw) > LONGEST_LINE:
                 raise UserError("the line is longer than any of a record", place=place)
-            if raw.strip():
+            if raw.strip().strip(_NEVER_WRITTEN):
                 yield place, _read(raw, place)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
@@ -103,6 +104,7 @@ def _opened(path: Path) -> int:
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise UserError(f"the record {path} is no file")
+        _lock(file, path)
         size = os.fstat(file).st_size
         if size and os.pread(file, 1, size - 1) != b"\n":
             os.write(file, b"\n")
@@ -113,6 +115,19 @@ def _opened(path: Path) -> int:
         os.close(file)
         raise
     return file
+
+
+def _lock(file: int, path: Path) -> None:
+    """Two runs that write to one record would each be taken for a part of the other."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UserError(
+            f"another run is writing the record {path}",
+            hint="wait for it, end it, or name another file",
+        ) from None
+    except OSError:
+        return  # some network disks have no locks
 
 
 def _redacted(value: JsonValue, redact: Callable[[str], str]) -> JsonValue:

@@ -179,13 +179,13 @@ def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
 def _refuse_impossible(policy: GatePolicy) -> None:
     """No run was judged by numbers that settings do not take, but a record may hold any."""
     looks = policy.looks
-    counts = 1 <= looks.repetitions <= looks.most <= MOST_REPETITIONS
-    if not (
-        counts
+    is_possible = (
+        1 <= looks.repetitions <= looks.most <= MOST_REPETITIONS
         and looks.planned <= MOST_LOOKS
         and 0 < policy.confidence < 1
         and 0 <= policy.margin <= 1
-    ):
+    )
+    if not is_possible:
         raise ValueError("no gate has such repetitions, such a confidence or such a margin")
 
 

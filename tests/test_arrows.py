@@ -36,6 +36,7 @@ CORE_ORDER = (
     "noise_floor",
     "sampling",
     "policy",
+    "regressions",
     "judgements",
     "gate_rules",
     "gate",

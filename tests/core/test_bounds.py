@@ -167,30 +167,97 @@ def test_a_bound_on_what_was_not_compared_is_not_measured(policy: GatePolicy) ->
 
 
 def test_regressed_cases_are_counted_as_the_gate_sees_them() -> None:
-    """To the literal gate each that fell; by the interval each whose fall is more than noise."""
-    suite = (("PPPPPP", "PPPPPP"), ("PPPPPF", "PPPPPP"), ("FFFFFF", "PPPPPP"), ("PF", "FF"))
+    """To the literal gate each that fell; by the interval only where chance explains them not."""
+    suite = (("PPPPPP", "PPPPPP"), ("FFFFFF", "PPPPPP"), ("PF", "FF"))
     interval = replace(NO_BAR, max_regressed_cases=0)
     literal = replace(interval, method=GateMethod.POINT)
 
-    assert texts(gate(cases(suite), policy=interval)) == [
-        "1 case got worse against 'previous', and max-regressed-cases is 0"
-    ]
-    assert texts(gate(cases(suite), policy=literal)) == [
-        "2 cases got worse against 'previous', and max-regressed-cases is 0"
-    ]
-    assert gate(cases(suite), policy=replace(interval, max_regressed_cases=1)).passed
-    assert gate(cases(suite), policy=replace(literal, max_regressed_cases=2)).passed
+    for policy in (interval, literal):
+        found = gate(cases(suite), policy=policy)
+        assert found.verdict is Verdict.FAIL
+        assert texts(found) == ["1 case got worse against 'previous', and max-regressed-cases is 0"]
+        assert gate(cases(suite), policy=replace(policy, max_regressed_cases=1)).passed
 
 
-def test_many_cases_that_each_fell_a_little_are_noise() -> None:
-    """With twenty cases one falls by chance."""
+def test_falls_that_may_be_chance_are_neither_a_fail_nor_a_pass() -> None:
+    """With twenty cases some fall by chance: nobody is accused, and nothing is called fine."""
     suite = [("PPF", "PPP")] * 20
+    found = gate(cases(suite), policy=replace(NO_BAR, max_regressed_cases=0))
 
-    assert gate(cases(suite), policy=replace(NO_BAR, max_regressed_cases=0)).passed
+    assert found.verdict is Verdict.INCONCLUSIVE
+    (reason,) = texts(found)
+    assert reason == (
+        "20 cases got worse against 'previous' and max-regressed-cases is 0, "
+        "but not so many of them beyond chance"
+    )
 
 
-def test_the_lost_half_of_a_case_is_not_counted_as_regressed() -> None:
-    """A case that one arm never measured has no change to count."""
+@pytest.mark.parametrize("suite", [[("FFF", "PPP")] * 5, [("F", "P")] * 5, [("FF", "PP")] * 2])
+def test_a_bound_that_no_result_could_break_never_passes_what_breaks_it(
+    suite: Sequence[tuple[str, str]],
+) -> None:
+    """Few repetitions: every case fell as far as it can, and no test calls that beyond chance."""
+    found = gate(cases(suite), policy=replace(NO_BAR, max_regressed_cases=0))
+
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert replace(found, inconclusive_passes=False).exit_code == 3
+
+
+def test_single_runs_keep_within_no_bound() -> None:
+    """One run of a case is no evidence that it did not get worse."""
+    found = gate(cases([("P", "P")] * 3), policy=replace(NO_BAR, max_regressed_cases=0))
+
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "one run is no evidence" in texts(found)[0]
+
+
+@pytest.mark.parametrize("ours", ["EEEEEE", "PPPPEE"])
+@pytest.mark.parametrize("policy", BOUNDED[::2], ids=["more", "cases"])
+def test_what_the_candidate_lost_keeps_within_no_bound(policy: GatePolicy, ours: str) -> None:
+    """A case that gave no answer may be the one that got worse, or the one that used the most."""
+    whole = [("PPPPPP", "PPPPPP")] * 2
+    assert gate(cases(whole), policy=policy).passed
+
+    found = gate(cases([*whole, (ours, "PPPPPP")]), policy=policy)
+
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "trials were lost" in texts(found)[0]
+
+
+def test_an_increase_that_lost_trials_could_take_back_is_in_doubt() -> None:
+    """What they would have used is not known in either direction."""
+    doubled = [([2 * n for n in ours], theirs) for ours, theirs in TOKENS]
+    lost = runs("case 9", candidate="PPP", previous="EEE")
+
+    assert gate(used(doubled), policy=bounded(0.2)).verdict is Verdict.FAIL
+    assert gate((*used(doubled), *lost), policy=bounded(0.2)).verdict is Verdict.INCONCLUSIVE
+
+
+def test_to_the_literal_gate_the_lost_half_of_a_case_is_not_regressed() -> None:
+    """A case that one arm never measured has no change to count; `fail-on-error` speaks for it."""
     policy = replace(NO_BAR, max_regressed_cases=0, method=GateMethod.POINT)
 
     assert gate(cases([("EEE", "PPP"), ("PPP", "PPP")]), policy=policy).passed
+
+
+@pytest.mark.parametrize("ours", ["EEE", "PPE"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param(replace(NO_BAR, min_pass_rate=0.9), id="over all"),
+        pytest.param(replace(NO_BAR, skill_min_pass_rate={"greeting": 0.9}), id="of a skill"),
+    ],
+)
+def test_lost_trials_reach_no_pass_rate_by_the_interval(policy: GatePolicy, ours: str) -> None:
+    """The case that gave no answer may be the one that fails."""
+    whole = [("PPP", "PPP")] * 2
+    found = gate(cases([*whole, (ours, "PPP")]), policy=policy)
+
+    assert gate(cases(whole), policy=policy).passed
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "100%, but trials were lost" in texts(found)[0]
+    assert gate(cases([("P" * 20, "P")] * 5 + [("PE", "P")]), policy=policy).passed
+    lenient = replace(policy, min_pass_rate=0.5, skill_min_pass_rate={})
+    assert gate(cases([*whole, (ours, "PPP")]), policy=lenient).passed
+    literal = replace(policy, method=GateMethod.POINT)
+    assert gate(cases([*whole, (ours, "PPP")]), policy=literal).passed

@@ -18,7 +18,6 @@ from skill_delta.core.judgements import (
     all_readings,
     gated_pairs,
     judge,
-    regressed_cases,
 )
 from skill_delta.core.looks import Adaptive, Looks
 from skill_delta.core.paired import compare
@@ -232,25 +231,6 @@ def test_a_bound_is_about_the_baselines_that_were_asked_for() -> None:
     no_worse = replace(INTERVAL, min_delta={}, method=GateMethod.POINT, max_regressed_cases=0)
     assert decide(evidence(added), no_worse).verdict is Verdict.FAIL
     assert decide(evidence(added, asked=("previous",)), no_worse).verdict is Verdict.PASS
-
-
-def test_regressed_cases_by_the_literal_gate_are_those_that_fell() -> None:
-    """However little; a case that stayed, or has no other half, did not."""
-    (delta,) = evidence(
-        cases(("PPF", "PPP"), ("FFF", "FFF"), ("PPP", "FFF"), ("FFF", "EEE"), ("PF", "PPFF"))
-    ).deltas
-
-    assert [pair.key.case for pair in regressed_cases(delta.pairs, LITERAL)] == ["case 0"]
-
-
-def test_regressed_cases_by_the_interval_are_those_that_no_chance_explains() -> None:
-    """Among so many cases, and over so many looks."""
-    (delta,) = evidence(cases(("F" * 6, "P" * 6), ("PPPPPF", "P" * 6), *[SAME] * 8)).deltas
-    many_looks = replace(INTERVAL, looks=Looks(3, 15, Adaptive.RESOLVE))
-
-    assert [p.key.case for p in regressed_cases(delta.pairs, INTERVAL)] == ["case 0"]
-    assert [p.key.case for p in regressed_cases(delta.pairs[:1], many_looks)] == ["case 0"]
-    assert not regressed_cases(delta.pairs, many_looks)
 
 
 def test_every_comparison_is_read_gated_or_not() -> None:

@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from skill_delta.core.inference import LARGEST_LOST_SHARE
 from skill_delta.core.judgements import (
     Evidence,
     Increase,
     Judged,
     Judgement,
     gated_pairs,
-    regressed_cases,
 )
 from skill_delta.core.paired import PairedDelta
 from skill_delta.core.policy import GateMethod, GatePolicy, Reason, Verdict
 from skill_delta.core.readings import Measure, Scope
+from skill_delta.core.regressions import Doubt, Regressions
 from skill_delta.core.scores import pass_rate
-from skill_delta.core.trials import Errored, NotRun, Scored
+from skill_delta.core.trials import Errored, NotRun, Outcome, Scored, Status, status_of
 from skill_delta.core.wording import bounds, count, percent, points
 
 
@@ -52,30 +53,59 @@ class PassRate:
     """The candidate's pass rate is at or above the bar, over all skills and for each with its own.
 
     Read from the candidate alone: a strong baseline means that the skill was unnecessary, not that
-    the check should be red. Lost trials are in no rate; `LostTrials` speaks for them.
+    the check should be red. Lost trials are in no rate. To the literal gate `LostTrials` speaks for
+    them; by the interval method no bar is reached that they could put out of reach.
     """
 
     def decide(self, hearing: Hearing) -> Iterator[Reason]:
-        rate, bar = pass_rate(hearing.evidence.candidate), hearing.policy.min_pass_rate
-        if bar is not None and rate is not None and rate < bar:
-            yield Reason(f"pass rate {percent(rate)} is below the required {percent(bar)}")
-        for skill, own_bar in hearing.policy.skill_min_pass_rate.items():
-            yield from self._of_skill(skill, own_bar, hearing.evidence)
+        policy, candidate = hearing.policy, hearing.evidence.candidate
+        if policy.min_pass_rate is not None and pass_rate(candidate) is not None:
+            yield from self._held("", "", candidate, policy.min_pass_rate, policy)
+        for skill, bar in policy.skill_min_pass_rate.items():
+            own = [outcome for outcome in candidate if outcome.trial.skill == skill]
+            yield from self._of_skill(skill, own, bar, policy)
 
-    def _of_skill(self, skill: str, bar: float, evidence: Evidence) -> Iterator[Reason]:
-        own = [outcome for outcome in evidence.candidate if outcome.trial.skill == skill]
-        rate = pass_rate(own)
+    def _of_skill(
+        self, skill: str, own: Sequence[Outcome], bar: float, policy: GatePolicy
+    ) -> Iterator[Reason]:
         if not own:
             yield Reason(f"skill '{skill}' must pass {percent(bar)}, but none of its cases ran")
-        elif rate is None:
+        elif pass_rate(own) is None:
             yield Reason(
                 f"skill '{skill}' must pass {percent(bar)}, but none of its trials was measured",
                 Verdict.NOT_MEASURED,
             )
-        elif rate < bar:
+        else:
+            yield from self._held(f"skill '{skill}': ", "its ", own, bar, policy)
+
+    def _held(
+        self, about: str, whose: str, own: Sequence[Outcome], bar: float, policy: GatePolicy
+    ) -> Iterator[Reason]:
+        """What is known of the rate, of which there is one, held against its bar."""
+        rate = pass_rate(own) or 0.0
+        if rate < bar:
+            below = f"is below {whose or 'the '}required {percent(bar)}"
+            yield Reason(f"{about}pass rate {percent(rate)} {below}")
+        elif policy.method is GateMethod.INTERVAL and _lost_could_miss(own, bar):
             yield Reason(
-                f"skill '{skill}': pass rate {percent(rate)} is below its required {percent(bar)}"
+                f"{about}pass rate {percent(rate)}, but trials were lost, and their answers could "
+                f"put it below {whose or 'the '}required {percent(bar)}",
+                Verdict.INCONCLUSIVE,
             )
+
+
+def _lost_could_miss(outcomes: Sequence[Outcome], bar: float) -> bool:
+    """Whether trials that were lost could, failed, put the rate below the bar.
+
+    Counted only where a case dropped out or more than a tenth of the trials were lost, as the
+    interval does.
+    """
+    ran = [outcome for outcome in outcomes if isinstance(outcome, Scored | Errored)]
+    lost = sum(isinstance(outcome, Errored) for outcome in ran)
+    answered = {outcome.trial.key for outcome in ran if isinstance(outcome, Scored)}
+    dropped = any(outcome.trial.key not in answered for outcome in ran)
+    passed = sum(status_of(outcome) is Status.PASS for outcome in ran)
+    return (dropped or lost > LARGEST_LOST_SHARE * len(ran)) and passed < bar * len(ran)
 
 
 class LostTrials:
@@ -250,6 +280,12 @@ class MaxIncrease:
                     f"{about}: no interval, so {allowed} was not measured ({_no_ratio(found)})",
                     Verdict.INCONCLUSIVE,
                 )
+            elif found.losses_matter:
+                yield Reason(
+                    f"{about}: trials were lost, and what they used could turn the answer to "
+                    f"{allowed}",
+                    Verdict.INCONCLUSIVE,
+                )
             elif found.exceeds:
                 more = points(round(found.ratio.ratio - 1, 3))
                 ends = bounds(found.ratio.low - 1, found.ratio.high - 1)
@@ -275,22 +311,23 @@ def _no_ratio(found: Increase) -> str:
 
 
 class MaxRegressedCases:
-    """No more cases than allowed got worse, per baseline and runner."""
+    """No more cases than allowed got worse, per baseline and runner.
+
+    Under the interval method more are a fail only where so many are beyond chance, and no more a
+    pass only where no lost trial hides one.
+    """
 
     def decide(self, hearing: Hearing) -> Iterator[Reason]:
-        allowed = hearing.policy.max_regressed_cases
-        if allowed is None:
-            return
-        for delta in hearing.evidence.asked_deltas:
-            for runner, pairs in delta.pairs_by_runner.items():
-                regressed = len(regressed_cases(pairs, hearing.policy))
-                if regressed > allowed:
-                    under = f" under runner '{runner}'" if len(delta.runners) > 1 else ""
-                    yield Reason(
-                        f"{count(regressed, 'case')} got worse against '{delta.baseline}'{under}, "
-                        f"and max-regressed-cases is {allowed}"
-                    )
-            yield from self._not_compared(delta, hearing)
+        for found in hearing.judged.regressions:
+            if found.doubt:
+                yield Reason(_in_doubt(found, hearing), Verdict.INCONCLUSIVE)
+            elif found.exceeds:
+                yield Reason(
+                    f"{_worse(found, hearing)}, and max-regressed-cases is {found.allowed}"
+                )
+        if hearing.policy.max_regressed_cases is not None:
+            for delta in hearing.evidence.asked_deltas:
+                yield from self._not_compared(delta, hearing)
 
     def _not_compared(self, delta: PairedDelta, hearing: Hearing) -> Iterator[Reason]:
         for (skill, runner), pairs in delta.pairs_by_skill.items():
@@ -302,6 +339,25 @@ class MaxRegressedCases:
                 f"no case{about} was comparable, so max-regressed-cases was not measured",
                 Verdict.NOT_MEASURED,
             )
+
+
+_DOUBTS: Mapping[Doubt, str] = {
+    "chance": "but not so many of them beyond chance",
+    "lost trials": "but trials were lost, and their answers could turn it",
+    "single-shot": "but on single runs, and one run is no evidence either way",
+}
+
+
+def _in_doubt(found: Regressions, hearing: Hearing) -> str:
+    bound = f"max-regressed-cases is {found.allowed}"
+    return f"{_worse(found, hearing)} and {bound}, {_DOUBTS[found.doubt]}"
+
+
+def _worse(found: Regressions, hearing: Hearing) -> str:
+    """`2 cases got worse against 'previous'`."""
+    runners = {runner for delta in hearing.evidence.deltas for runner in delta.runners}
+    under = f" under runner '{found.scope.runner}'" if len(runners) > 1 else ""
+    return f"{count(found.fell, 'case')} got worse against '{found.scope.baseline}'{under}"
 
 
 RULES: Sequence[GateRule] = (

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 from skill_delta.core.inference import (
     DecisionRule,
     Ruling,
-    chance_of_fall,
     fails_that_stand,
-    holm,
     is_below,
+    losses_matter,
     of_several_gates,
 )
 from skill_delta.core.intervals import RatioInterval
 from skill_delta.core.looks import is_settled, reaches_the_bar
 from skill_delta.core.paired import CasePair, PairedDelta
 from skill_delta.core.policy import GateMethod, GatePolicy, Reason, Verdict
-from skill_delta.core.readings import Measure, Reading, Scope, measurement_of, read
+from skill_delta.core.readings import Measure, Reading, Scope, read
+from skill_delta.core.regressions import Regressions, count_regressions
 from skill_delta.core.skills import Unresolved
 from skill_delta.core.trials import NotRun, Outcome, Role
 
@@ -101,7 +101,8 @@ class Increase:
 
     `bar` is the ratio allowed (1.2 = a fifth more). `ratio` is None where there is no interval:
     nothing comparable, too few repetitions, or an amount that is unknown. `exceeds` only where all
-    of it lies above.
+    of it lies above. What a lost trial would have used nobody knows: with `losses_matter` neither
+    answer stands.
     """
 
     scope: Scope
@@ -110,6 +111,7 @@ class Increase:
     comparable_cases: int
     ratio: RatioInterval | None
     exceeds: bool = False
+    losses_matter: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ class Judged:
 
     judgements: tuple[Judgement, ...] = ()
     increases: tuple[Increase, ...] = ()
+    regressions: tuple[Regressions, ...] = ()
 
     def undecided(self, policy: GatePolicy) -> frozenset[Scope]:
         """The gates for which another look is to be taken, as far as looks are planned."""
@@ -136,21 +139,19 @@ def judge(evidence: Evidence, policy: GatePolicy) -> Judged:
     has to survive Holm's correction over all of them.
     """
     readings = dict(_gated(evidence, policy))
-    increases = tuple(_increases(evidence, policy))
-    alone = {scope: _ruling(reading, policy) for scope, reading in readings.items()}
-    chances = [reading.p_regression for reading in readings.values()]
-    chances += [chance for _, chance in increases]
-    stands = fails_that_stand(chances, _any_rule(policy)) if chances else ()
-    judgements = tuple(
-        _judgement(scope, readings[scope], ruling, stand, policy)
-        for (scope, ruling), stand in zip(alone.items(), stands, strict=False)
+    increases, regressions = _increases(evidence, policy), _regressions(evidence, policy)
+    chances = (
+        *(reading.p_regression for reading in readings.values()),
+        *(chance for _, chance in increases),
+        *(chance for _, chance in regressions if chance is not None),
     )
-    exceeding = stands[len(readings) :]
+    stands = iter(fails_that_stand(chances, _any_rule(policy)) if chances else ())
     return Judged(
-        judgements,
+        tuple(_judgement(*found, next(stands), policy) for found in readings.items()),
+        tuple(_increase_among_others(found, next(stands)) for found, _ in increases),
         tuple(
-            replace(found, exceeds=found.exceeds and stand)
-            for (found, _), stand in zip(increases, exceeding, strict=True)
+            found if chance is None else found.among_others(next(stands))
+            for found, chance in regressions
         ),
     )
 
@@ -159,13 +160,11 @@ def _any_rule(policy: GatePolicy) -> DecisionRule:
     return policy.rule(Scope("", ""))
 
 
-def _judgement(
-    scope: Scope, reading: Reading, ruling: Ruling, stands: bool, policy: GatePolicy
-) -> Judgement:
+def _judgement(scope: Scope, reading: Reading, stands: bool, policy: GatePolicy) -> Judgement:
     bar = policy.bar(scope.baseline, scope.skill) or 0.0
     missed = is_below(reading.difference.pass_rate or 0.0, bar)
     literally = Verdict.FAIL if missed else Verdict.PASS
-    ruling = of_several_gates(ruling, stands)
+    ruling = of_several_gates(_ruling(reading, policy), stands)
     return Judgement(scope, reading, ruling, policy.method, literally)
 
 
@@ -198,15 +197,18 @@ def gated_pairs(
                 yield Scope(name, runner, skill), pairs
 
 
-def _increases(evidence: Evidence, policy: GatePolicy) -> Iterator[tuple[Increase, float]]:
-    if not policy.max_increase:
-        return
-    for delta in evidence.asked_deltas:
+def _increases(evidence: Evidence, policy: GatePolicy) -> Sequence[tuple[Increase, float]]:
+    """Every bound on what a comparison used, each with its chance in a single look."""
+    found = []
+    for delta in evidence.asked_deltas if policy.max_increase else ():
         for (skill, runner), pairs in delta.pairs_by_skill.items():
             scope = Scope(delta.baseline, runner, skill)
             reading = read(pairs, policy.rule(scope))
-            for measure, more in policy.max_increase.items():
-                yield _increase(scope, reading, measure, 1 + more)
+            found += [
+                _increase(scope, reading, measure, 1 + more)
+                for measure, more in policy.max_increase.items()
+            ]
+    return found
 
 
 def _increase(
@@ -219,7 +221,27 @@ def _increase(
     ratio, chance = reading.ratio(measure), reading.p_increase(measure, bar)
     if ratio is None or chance is None:
         return Increase(scope, measure, bar, cases, None), 0.5
-    return Increase(scope, measure, bar, cases, ratio, exceeds=ratio.low > bar), chance
+    lost = losses_matter(reading.measurement)
+    found = Increase(scope, measure, bar, cases, ratio, ratio.low > bar, losses_matter=lost)
+    return found, chance
+
+
+def _increase_among_others(found: Increase, stands: bool) -> Increase:
+    return replace(found, exceeds=found.exceeds and stands)
+
+
+def _regressions(
+    evidence: Evidence, policy: GatePolicy
+) -> Sequence[tuple[Regressions, float | None]]:
+    """Every bound on the cases that got worse, each with its chance as `count_regressions`."""
+    allowed = policy.max_regressed_cases
+    if allowed is None:
+        return ()
+    return [
+        count_regressions(Scope(delta.baseline, runner), pairs, allowed, policy)
+        for delta in evidence.asked_deltas
+        for runner, pairs in delta.pairs_by_runner.items()
+    ]
 
 
 def all_readings(
@@ -265,20 +287,3 @@ def _left_alone(
         for pair in pairs
         if pair.key.skill not in untouched or pair.key.case in untouched[pair.key.skill]
     ]
-
-
-def regressed_cases(pairs: Sequence[CasePair], policy: GatePolicy) -> tuple[CasePair, ...]:
-    """The comparable cases that got worse.
-
-    To the literal gate those whose pass rate fell; by the interval method those whose fall is
-    more than noise: each case's exact permutation test, Holm's correction over all of them.
-    """
-    fell = [pair for pair in pairs if pair.fell]
-    if policy.method is GateMethod.POINT:
-        return tuple(fell)
-    comparable = sum(pair.comparable for pair in pairs)
-    rule = _any_rule(policy)
-    chances = [chance_of_fall(measurement_of([pair])) * rule.looks for pair in fell]
-    # A case that did not fall has no small chance: it only counts as one more hypothesis.
-    stand = holm([*chances, *[1.0] * (comparable - len(fell))], rule.error_rate)
-    return tuple(pair for pair, stands in zip(fell, stand, strict=False) if stands)

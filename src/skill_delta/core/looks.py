@@ -18,7 +18,7 @@ class Adaptive(StrEnum):
     OFF = "off"
     """Never: there is one look."""
     CONFIRM = "confirm"
-    """While a regression is possible and not proven. Nobody pays to confirm that there is none."""
+    """While the delta is below the bar and not proven to be: nobody pays to confirm that it is not."""
     RESOLVE = "resolve"
     """Until the verdict is `pass` or `fail`."""
 

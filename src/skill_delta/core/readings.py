@@ -81,8 +81,7 @@ class Reading:
     @property
     def repetitions(self) -> int:
         """How often the best measured case was run in both arms, 1 or more."""
-        cases = self.measurement.comparable
-        return max(min(len(case.candidate), len(case.baseline)) for case in cases)
+        return repetitions_of(self.measurement)
 
     @property
     def p_regression(self) -> float:
@@ -146,6 +145,12 @@ def read(pairs: Sequence[CasePair], rule: DecisionRule, looks_used: int = 1) -> 
         rule_despite_losses(measurement, rule),
         looks_used,
     )
+
+
+def repetitions_of(measurement: Measurement) -> int:
+    """How often the best measured case was run in both arms; 0 where none is comparable."""
+    cases = measurement.comparable
+    return max((min(len(case.candidate), len(case.baseline)) for case in cases), default=0)
 
 
 def measurement_of(pairs: Sequence[CasePair]) -> Measurement:

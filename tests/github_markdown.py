@@ -35,7 +35,7 @@ OURS = {
 """Every element that our own Markdown makes, but for words of advice and the link to the run."""
 
 OUR_CODE = {
-    *("fetch-depth: 0", "version", "evals/", "api-key", "max-repeat", "margin"),
+    *("version", "evals/", "api-key", "repeat", "min-repeats", "margin"),
     *("on-inconclusive: fail", "suite: base"),
 }
 

@@ -20,7 +20,8 @@ from skill_delta.core.inference import (
     rule_despite_losses,
     rule_on,
 )
-from skill_delta.core.intervals import CaseScores, Measurement, summarise
+from skill_delta.core.intervals import CaseScores, Interval, Measurement, summarise
+from skill_delta.core.wording import bounds
 
 WORKED = measured("PPP/PPP", "PPF/PPP", "PPF/PPF", "FFF/PPP", "PFF/PFF")
 
@@ -240,3 +241,24 @@ def test_the_order_of_the_gates_is_irrelevant(p_values: list[float]) -> None:
 
     assert holm(p_values[::-1], 0.05) == stand[::-1]
     assert max(rejected, default=0.0) <= min(kept, default=1.0)
+
+
+@untimed
+@given(
+    st.lists(st.floats(-1, 1), min_size=2, max_size=2).map(sorted),
+    st.integers(-100, 100),
+    st.integers(0, 50),
+    st.floats(-0.006, 0.006),
+)
+def test_no_end_is_rounded_onto_what_it_is_said_to_lie_beyond(
+    ends: list[float], bar: int, margin: int, nudge: float
+) -> None:
+    """`[-10%, …]` beside "a drop below -10% is not ruled out" would contradict itself."""
+    rule = DecisionRule(bar / 100, margin / 100)
+    for low, high in (ends, (rule.min_delta - rule.margin + nudge, rule.min_delta + nudge)):
+        shown = bounds(low, high, rule.beyond(Interval(low, low, high)))
+        told_low, told_high = (float(end.rstrip("%")) / 100 for end in shown[1:-1].split(", "))
+        for line in rule.lines:
+            assert told_low < line - 1e-6 or low >= line - 1e-6
+            assert told_high < line - 1e-6 or high >= line - 1e-6
+        assert told_low > rule.min_delta + 1e-6 or low <= rule.min_delta + 1e-6

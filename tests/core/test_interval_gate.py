@@ -476,3 +476,14 @@ def test_an_outage_may_be_let_through_and_nothing_else_may() -> None:
     assert not a_report(cases([("PPN", "PPP")]), policy=NO_DROP).measured_nothing
     alone = runs(skill="greeting", candidate="EEE")
     assert not a_report(alone, policy=NO_DROP, missing=gone).measured_nothing
+
+
+def test_a_baseline_that_no_skill_has_is_said_once() -> None:
+    """That nothing was comparable follows from it."""
+    gone = {"previous": {"greeting": unresolved("not a git repository")}}
+    found = gate(runs(skill="greeting", candidate="PPP"), missing=gone)
+
+    assert found.verdict is Verdict.FAIL
+    assert [reason.text for reason in found.reasons] == [
+        "skill 'greeting' has no resolvable baseline: not a git repository"
+    ]

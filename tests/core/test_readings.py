@@ -104,6 +104,18 @@ def test_the_delta_is_over_case_means_and_the_difference_over_all_runs() -> None
     assert found.difference.pass_rate == -0.25
 
 
+def test_the_largest_drop_counts_what_was_lost_against_the_candidate() -> None:
+    """Where so much was lost that it matters: the case without an answer may be the worst one."""
+    whole = reading(("PPP", "PPP"), ("PPP", "PPP"))
+    lost = reading(("PPP", "PPP"), ("PPP", "PPP"), ("EEE", "PPP"))
+    failed = reading(("PPP", "PPP"), ("PPP", "PPP"), ("FFF", "PPP"))
+    few = reading(*[("P" * 20, "P" * 20)] * 2, ("P" * 19 + "E", "P" * 20))
+
+    assert whole.largest_drop == whole.interval.largest_drop < lost.largest_drop
+    assert lost.largest_drop == failed.largest_drop
+    assert few.largest_drop == few.interval.largest_drop
+
+
 TOKENS = (
     ((1200, 1500, 1350), (1000, 1100, 1250)),
     ((800, 950, 700), (820, 760, 900)),

@@ -158,7 +158,7 @@ def test_what_was_not_compared_is_named_with_its_reason() -> None:
     ("story", "step"),
     [
         ("regressed", "Read the failed checks of the regressed cases"),
-        ("not_resolved", "`fetch-depth: 0`"),
+        ("not_resolved", "Give the baseline something to resolve to"),
         ("excluded", "Run again: an errored trial"),
         ("not_measured", "Run again to the end"),
         ("nothing_ran", "Add eval cases"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
@@ -10,6 +11,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from builders import Cost, a_report, runs
 from report_stories import STORIES, one_baseline, per_runner
+from skill_delta.core.paired import compare
+from skill_delta.core.policy import GateMethod, GatePolicy
 from skill_delta.render.terminal import ANSI, render_terminal
 from snapshot_files import TextFile
 
@@ -180,3 +183,45 @@ def test_nothing_that_others_wrote_commands_the_terminal() -> None:
 
 def block(text: str) -> str:
     return dedent(text).strip("\n") + "\n"
+
+
+def test_a_baseline_that_was_looked_at_more_often_is_compared_with_its_own_candidate() -> None:
+    """One comparison was decided at once, the other sampled both arms again."""
+    report = a_report(runs(candidate="PPPFFF", previous="PPP", none="PPPPPP"))
+    first = tuple(o for o in report.outcomes if o.trial.repetition < 3)
+    deltas = (compare("previous", first, {}), compare("none", report.outcomes, {}))
+
+    (line, *_) = render_terminal(replace(report, deltas=deltas)).splitlines()
+
+    assert line == (
+        "[PASS] order-support :: refund-request (openai)  candidate 3/3  "
+        "previous 3/3  +0%  none 6/6  -50% (candidate 3/6)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ours", "said"),
+    [
+        pytest.param("PPP", "No regression shown:", id="repeated"),
+        pytest.param("P", "INCONCLUSIVE:", id="single runs"),
+        pytest.param("PPPEE", "INCONCLUSIVE:", id="lost trials"),
+    ],
+)
+def test_no_regression_is_shown_only_where_something_was(ours: str, said: str) -> None:
+    """Single runs, and runs with holes in them, show nothing either way."""
+    policy = GatePolicy(
+        method=GateMethod.INTERVAL,
+        min_pass_rate=None,
+        fail_on_error=False,
+        min_delta={"previous": 0.0},
+    )
+    suite = [
+        o for n in range(3) for o in runs(f"case {n}", candidate=ours, previous="P" * len(ours))
+    ]
+    if "E" in ours:
+        suite = [o for n in range(40) for o in runs(f"case {n}", candidate=ours, previous="PPPPP")]
+
+    told = render_terminal(a_report(tuple(suite), policy=policy))
+
+    assert said in told
+    assert ("This suite" in told) == (ours != "P")

@@ -168,7 +168,8 @@ class RequiredDelta:
         phrase: _Phrase,
     ) -> Iterator[Reason]:
         if not (delta.ran and delta.overall.comparable_cases):
-            yield from phrase.nothing_compared()
+            if not phrase.all_unresolved:
+                yield from phrase.nothing_compared()
             gates = [scope for scope in gates if phrase.has_own_words(scope)]
         for scope in gates:
             judgement = found.get(scope)
@@ -196,6 +197,13 @@ class _Phrase:
         self._gaps = evidence.unresolved.get(delta.baseline, {})
         self._where = f" against '{delta.baseline}'" if len(evidence.deltas) > 1 else ""
         self._skills = len({skill for skill, _ in delta.pairs_by_skill})
+
+    @property
+    def all_unresolved(self) -> bool:
+        """By the interval method there is nothing to add where no skill has such a baseline."""
+        skills = {skill for skill, _ in self._delta.pairs_by_skill}
+        by_interval = self._policy.method is GateMethod.INTERVAL
+        return by_interval and bool(skills) and skills <= self._gaps.keys()
 
     def has_own_words(self, scope: Scope) -> bool:
         """Whether a gate says more than that nothing was compared, or that there is no baseline."""
@@ -239,7 +247,8 @@ class _Phrase:
 def measured_delta(judgement: Judgement) -> str:
     """`pass-rate delta -26.7% [-49%, +0%]`."""
     found = judgement.reading.interval
-    return f"pass-rate delta {points(round(found.delta, 3))} {bounds(found.low, found.high)}"
+    ends = bounds(found.low, found.high, judgement.reading.rule.beyond(found))
+    return f"pass-rate delta {points(round(found.delta, 3))} {ends}"
 
 
 def why(judgement: Judgement, bar: float) -> str:
@@ -288,7 +297,7 @@ class MaxIncrease:
                 )
             elif found.exceeds:
                 more = points(round(found.ratio.ratio - 1, 3))
-                ends = bounds(found.ratio.low - 1, found.ratio.high - 1)
+                ends = bounds(found.ratio.low - 1, found.ratio.high - 1, ([found.bar - 1], ()))
                 yield Reason(f"{about}: {more} {ends} is more than {allowed}")
 
 

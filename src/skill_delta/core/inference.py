@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, fsum, gcd, lcm
@@ -57,6 +57,17 @@ class DecisionRule:
     def error_rate(self) -> float:
         """How often either wrong verdict may happen, in (0, 0.5)."""
         return (1 - self.confidence) / 2
+
+    @property
+    def lines(self) -> tuple[float, float]:
+        """The two deltas that an interval is held against, in points of rate."""
+        return self.min_delta, self.min_delta - self.margin
+
+    def beyond(self, found: Interval) -> tuple[Collection[float], Collection[float]]:
+        """The lines that each end of the interval is said to lie below, or above."""
+        low, high = ([line for line in self.lines if end < line] for end in (found.low, found.high))
+        above = [self.min_delta] if found.low > self.min_delta else []
+        return [*low, *above], high
 
     def interval(self, summary: Summary) -> Interval:
         """The interval that this rule reads, widened for its planned looks."""

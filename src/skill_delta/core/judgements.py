@@ -90,9 +90,9 @@ class Judgement:
 
     @property
     def shows_no_regression(self) -> bool:
-        """Inconclusive, though the delta is at or above the bar."""
+        """Inconclusive for its width alone, and with a delta at or above the bar."""
         at_the_bar = reaches_the_bar(self.reading.ruling, self.reading.rule)
-        return self.verdict is Verdict.INCONCLUSIVE and at_the_bar
+        return self.verdict is Verdict.INCONCLUSIVE and not self.ruling.note and at_the_bar
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class Adaptive(StrEnum):
     OFF = "off"
     """Never: there is one look."""
     CONFIRM = "confirm"
-    """While the delta is below the bar and not proven to be: nobody pays to confirm that it is not."""
+    """While the delta is below the bar and not proven to be: nobody pays to hear that it is not."""
     RESOLVE = "resolve"
     """Until the verdict is `pass` or `fail`."""
 

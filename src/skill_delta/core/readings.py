@@ -9,10 +9,12 @@ from enum import StrEnum
 from skill_delta.core.inference import (
     DecisionRule,
     Ruling,
+    losses_matter,
     p_exact,
     p_increase,
     p_regression,
     rule_despite_losses,
+    with_lost_trials,
 )
 from skill_delta.core.intervals import (
     Band,
@@ -72,6 +74,18 @@ class Reading:
     def interval(self) -> Interval:
         """The delta over case means with its interval, in [-1, 1]."""
         return self.ruling.interval
+
+    @property
+    def largest_drop(self) -> float:
+        """The largest drop compatible with these runs, in [0, 1].
+
+        Where so many were lost that they matter, with every lost one against the candidate.
+        """
+        drop = self.interval.largest_drop
+        if not losses_matter(self.measurement):
+            return drop
+        at_worst = summarise(with_lost_trials(self.measurement, 0.0, 1.0))
+        return max(drop, self.rule.interval(at_worst).largest_drop)
 
     @property
     def difference(self) -> Difference:

@@ -5,6 +5,8 @@ The latter on one line, bounded, with nothing invisible in it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 LIMIT = 120
 """How many characters of someone else's text one sentence quotes."""
 
@@ -40,13 +42,33 @@ def points(delta: float) -> str:
     return _shortest(delta, "+")
 
 
-def bounds(low: float, high: float) -> str:
-    """The ends of an interval of differences, to whole per cent: `[-49%, +0%]`."""
-    return f"[{_whole_points(low)}, {_whole_points(high)}]"
+def bounds(
+    low: float, high: float, beyond: tuple[Collection[float], Collection[float]] = ((), ())
+) -> str:
+    """The ends of an interval of differences, to whole per cent: `[-49%, +0%]`.
+
+    With the decimals that tell each end from the lines that it is said to lie `beyond`.
+    """
+    return f"[{_rounded_points(low, beyond[0])}, {_rounded_points(high, beyond[1])}]"
 
 
-def _whole_points(delta: float) -> str:
-    return f"{round(delta, 2) + 0.0:+.0%}"
+def _rounded_points(delta: float, lines: Collection[float]) -> str:
+    decimals = decimals_apart(delta, lines)
+    return f"{round(delta, decimals + 2) + 0.0:+.{decimals}%}"
+
+
+def decimals_apart(value: float, lines: Collection[float]) -> int:
+    """With how many decimals of a per cent (0 to 4) no value is rounded onto a line it is not on.
+
+    Rounded onto its line, a bound would contradict the sentence that says on which side it lies.
+    """
+    others = [line for line in lines if abs(value - line) > 1e-9]
+    apart = (
+        decimals
+        for decimals in range(4)
+        if all(round(value, decimals + 2) != round(line, decimals + 2) for line in others)
+    )
+    return next(apart, 4)
 
 
 def _shortest(value: float, sign: str) -> str:

@@ -26,6 +26,19 @@ def steps(found: Sequence[Markdown]) -> Listing:
     return replace(listing, title=Markdown("#### What to do next"))
 
 
+def _about_doubt(report: Report) -> Iterator[str]:
+    """What would decide. More looks alone would not: each one widens the interval."""
+    doubtful = [j for j in report.gate.judgements if j.verdict is Verdict.INCONCLUSIVE]
+    notes = {judgement.ruling.note for judgement in doubtful}
+    if "single-shot" in notes:
+        yield "Run each case more than once: raise `repeat` to `min-repeats` or more."
+    if notes & {"", "one of several gates"} or not notes:
+        yield (
+            "Add cases, or raise `repeat`: these runs cannot tell chance from a regression of "
+            "the size that `margin` tolerates. `on-inconclusive: fail` asks for a verdict."
+        )
+
+
 def _advice(report: Report) -> Iterator[str]:
     if any(pair.fell for delta in report.deltas for pair in delta.pairs):
         yield (
@@ -35,10 +48,7 @@ def _advice(report: Report) -> Iterator[str]:
     elif report.summary.failed:
         yield "Read the failed checks above: the skill, or what a check asks of it, needs an edit."
     if report.gate.verdict is Verdict.INCONCLUSIVE:
-        yield (
-            "Add cases, or raise `max-repeat`: these runs cannot tell chance from a regression of "
-            "the size that `margin` tolerates. `on-inconclusive: fail` asks for a verdict."
-        )
+        yield from _about_doubt(report)
     if any(change.weakens_the_suite for each in report.suite_changes.values() for change in each):
         yield (
             "Look at the cases that the pull request removed or loosened: `suite: base` judges by "
@@ -46,8 +56,8 @@ def _advice(report: Report) -> Iterator[str]:
         )
     if any(isinstance(source.version, Unresolved) for source in report.sources):
         yield (
-            "Give the baseline something to resolve to: fetch the whole history "
-            "(`fetch-depth: 0`), or raise the skill's `version` with the edit."
+            "Give the baseline something to resolve to: the reason above says what is missing. "
+            "An edit that comes with a new `version` has the version before to compare with."
         )
     if any(isinstance(outcome, Errored) for outcome in report.outcomes):
         yield (

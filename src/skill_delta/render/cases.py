@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from skill_delta.core.paired import CasePair
+from skill_delta.core.policy import Verdict
 from skill_delta.core.report import Report
 from skill_delta.core.scores import measured, score
 from skill_delta.core.trials import NO_SKILL, CaseKey, NotRun, Outcome, Skipped, Status, status_of
@@ -104,7 +105,7 @@ def case_listings(report: Report) -> Mapping[Part, Listing]:
     before = {case.pair.key: case for case in compared}
     drawn = partial(_changed, names)
     return {
-        Part.REGRESSED: Listing.of("regressed", regressed, drawn, _IN_SIGHT),
+        Part.REGRESSED: _regressed(report, Listing.of("regressed", regressed, drawn, _IN_SIGHT)),
         Part.NOT_PASSED: Listing.of(
             "also not passed" if regressed else "not passed",
             not_passed(report, compared),
@@ -116,6 +117,16 @@ def case_listings(report: Report) -> Mapping[Part, Listing]:
         ),
         Part.IMPROVED: Listing.of("improved", improved, drawn, 0),
     }
+
+
+def _regressed(report: Report, cases: Listing) -> Listing:
+    """Where nothing is proven the heading alone would be an accusation."""
+    if report.gate.verdict is Verdict.FAIL:
+        return cases
+    return replace(cases, above=Markdown(f"{_MAY_BE_CHANCE}\n\n"))
+
+
+_MAY_BE_CHANCE = "They passed less often than before, which may be chance."
 
 
 def _changed(names: _Names, case: Compared) -> Item:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from skill_delta.core.scores import Spend
+from skill_delta.core.wording import decimals_apart
 
 
 def rate(value: float) -> str:
@@ -15,12 +18,22 @@ def rate_delta(value: float) -> str:
     return _percent(value, "+")
 
 
-def points(delta: float, *, signed: bool = True) -> str:
-    """A difference of shares in whole points: `−27`, `+4`, `0`."""
-    whole = round(abs(delta) * 100)
-    if not whole or not signed:
-        return str(whole)
-    return f"{'−' if delta < 0 else '+'}{whole}"
+def points(delta: float, *, signed: bool = True, lines: Collection[float] = ()) -> str:
+    """A difference of shares in whole points: `−27`, `+4`, `0`.
+
+    With the decimals that tell it from each of the `lines` that it is held against.
+    """
+    decimals = decimals_apart(delta, lines)
+    size = round(abs(delta) * 100, decimals)
+    sign = ("−" if delta < 0 else "+") if size and signed else ""
+    return f"{sign}{size:.{decimals}f}"
+
+
+def line(delta: float) -> str:
+    """What a difference is held against, with the decimals it has: `−10`, `0`, `+0.5`."""
+    decimals = next((n for n in range(4) if abs(round(delta, n + 2) - delta) < 1e-9), 4)
+    size = abs(delta) * 100
+    return f"{'−' if delta < 0 else '+'}{size:.{decimals}f}" if abs(delta) >= 1e-9 else "0"
 
 
 def signed(value: float, digits: int = 0) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from skill_delta.core.inference import Note
+from skill_delta.core.inference import Note, losses_matter
 from skill_delta.core.judgements import Judgement
 from skill_delta.core.policy import GateMethod, Verdict
 from skill_delta.core.readings import Measure, Reading, Scope
 from skill_delta.core.report import Report
 from skill_delta.core.trials import NO_SKILL
-from skill_delta.render.figures import counted, points, rate
+from skill_delta.render.figures import counted, line, points, rate
 
 _BAR_CELLS = 21
 
@@ -39,14 +39,28 @@ def measured(reading: Reading) -> str:
     """`pass rate 80% → 53%, Δ −27 points [−49, 0] (90%)`."""
     found, interval = reading.difference, reading.interval
     before, after = rate(found.pass_rate_baseline or 0.0), rate(found.pass_rate_candidate or 0.0)
-    return f"pass rate {before} → {after}, Δ {points(interval.delta)} points {bounds(reading)}"
+    delta = points(interval.delta, lines=_below_the_bar(reading))
+    return f"pass rate {before} → {after}, Δ {delta} points {bounds(reading)}"
+
+
+def _below_the_bar(reading: Reading) -> tuple[float, ...]:
+    """What the delta is not to be rounded onto."""
+    bar = reading.rule.min_delta
+    return (bar,) if reading.interval.delta < bar else ()
 
 
 def bounds(reading: Reading) -> str:
     """`[−49, 0] (90%)`."""
-    interval = reading.interval
+    low, high = ends(reading)
     confidence = f"{reading.rule.confidence:.1%}".replace(".0%", "%")
-    return f"[{points(interval.low)}, {points(interval.high)}] ({confidence})"
+    return f"[{low}, {high}] ({confidence})"
+
+
+def ends(reading: Reading) -> tuple[str, str]:
+    """`−49` and `0`: in points, and not rounded onto what they are said to lie beyond."""
+    interval = reading.interval
+    beyond_low, beyond_high = reading.rule.beyond(interval)
+    return points(interval.low, lines=beyond_low), points(interval.high, lines=beyond_high)
 
 
 def interval_bar(reading: Reading) -> str:
@@ -86,7 +100,7 @@ def _subject(scope: Scope, report: Report) -> str:
 
 def _answer(judgement: Judgement) -> str:
     rule = judgement.reading.rule
-    bar, tolerated = points(rule.min_delta), points(rule.min_delta - rule.margin)
+    bar, tolerated = map(line, rule.lines)
     if judgement.is_within_noise:
         # Of the literal gate alone: by the interval there is no such verdict.
         return "Within the noise: the interval allows for the other verdict as well"
@@ -134,18 +148,27 @@ def _lines(judgement: Judgement, report: Report) -> Iterator[str]:
     if untouched is not None:
         cases = counted(len(untouched.measurement.comparable), "case")
         yield f"Over the {cases} that the pull request left as they were: {measured(untouched)}"
-    by_interval = judgement.method is GateMethod.INTERVAL
-    remarks = [literal_remark(judgement)] if by_interval else []
-    yield ". ".join((*remarks, detectable(reading), *_looks(reading, report)))
+    yield ". ".join((*_beside(judgement), *_looks(reading, report)))
+
+
+def _beside(judgement: Judgement) -> Iterator[str]:
+    if judgement.method is GateMethod.INTERVAL:
+        yield literal_remark(judgement)
+    if judgement.ruling.note != "single-shot":
+        # Single runs tell nothing of their noise, so nothing of what they could find.
+        yield detectable(judgement.reading)
 
 
 def _compatible(judgement: Judgement) -> str:
     """The largest drop that the runs are compatible with, and what would settle a doubt."""
-    drop = judgement.reading.interval.largest_drop
+    reading = judgement.reading
+    drop = reading.largest_drop
+    counted_in = ", lost ones included," if losses_matter(reading.measurement) else ""
     largest = (
-        f"The largest drop compatible with these runs is {points(drop, signed=False)} points"
+        f"The largest drop compatible with these runs{counted_in} is "
+        f"{points(drop, signed=False, lines=[0.0])} points"
         if drop > 0
-        else "No drop at all is compatible with these runs"
+        else f"No drop at all is compatible with these runs{counted_in.removesuffix(',')}"
     )
     settled_by = settling(judgement)
     return f"{largest}. {settled_by}" if settled_by else largest
@@ -160,9 +183,11 @@ def _looks(reading: Reading, report: Report) -> Iterator[str]:
 
 def detectable(reading: Reading) -> str:
     """The smallest drop that this suite can find."""
+    if not reading.summary.baseline.rate:
+        return "The baseline never passes, so there is no drop to find"
     drop = reading.detectable_drop
     if drop is None:
-        return "This suite is too small to find any drop four times out of five"
+        return "This suite is too small to find even a drop to 0% four times out of five"
     return f"This suite finds a drop of {points(drop, signed=False)} points four times out of five"
 
 

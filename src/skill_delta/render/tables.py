@@ -14,6 +14,7 @@ from skill_delta.core.trials import NO_SKILL, Outcome
 from skill_delta.render import figures
 from skill_delta.render.escape import Markdown, untrusted
 from skill_delta.render.evidence import by_skill
+from skill_delta.render.judgements import ends
 from skill_delta.render.page import Item, Listing
 
 _IN_SIGHT = 10
@@ -135,7 +136,7 @@ def _delta(delta: float, reading: Reading | None) -> Markdown:
     stressed = f"**{figures.rate_delta(delta)}**"
     if reading is None:
         return Markdown(stressed)
-    low, high = (figures.points(end) for end in (reading.interval.low, reading.interval.high))
+    low, high = ends(reading)
     return Markdown(f"{stressed} &#91;{low},&nbsp;{high}&#93;")
 
 

@@ -120,8 +120,9 @@ def _against(label: str, pair: CasePair, candidate: ArmScore) -> str:
     measured = f"{label} {fraction(baseline)}"
     if pair.excluded:
         return f"{measured}  (excluded: {plain(pair.excluded)})"
-    difference = (candidate.pass_rate or 0.0) - (baseline.pass_rate or 0.0)
-    return f"{measured}  {figures.rate_delta(difference)}"
+    # Its own candidate: a comparison that was looked at again has more repetitions of it.
+    seen = "" if pair.candidate == candidate else f" (candidate {fraction(pair.candidate)})"
+    return f"{measured}  {figures.rate_delta(pair.change or 0.0)}{seen}"
 
 
 def _lost_baseline(label: str, pair: CasePair) -> Iterator[str]:

@@ -130,7 +130,7 @@ class Settings(_Checked):
     max_repeat: Annotated[int, Field(ge=1, le=MOST_REPETITIONS)] | None = None
     """How often each arm runs each case at most, over all looks."""
     adaptive: Literal["off", "confirm", "resolve"] = "off"
-    """Whether a suite is sampled again: never, while the delta is below the bar, or until decided."""
+    """Whether a suite is run again: never, while the delta is below its bar, or until decided."""
     on_inconclusive: Literal["pass", "fail"] = "pass"
     """What the check is where the interval gate cannot tell."""
     min_repeats: Annotated[int, Field(ge=1)] = 2

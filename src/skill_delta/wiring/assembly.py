@@ -182,7 +182,7 @@ def _refuse_unreachable(ready: Prepared, policy: GatePolicy) -> None:
                 f"no result could pass: {count(cases, 'case')} of skill '{subject.label}', "
                 f"{count(most, 'repetition')} of each, cannot rule out a drop of "
                 f"{percent(policy.margin)}, and on-inconclusive is fail",
-                hint="add cases, raise --max-repeat or --margin, or let on-inconclusive pass",
+                hint="add cases, raise --repeat or --margin, or let on-inconclusive pass",
             )
 
 

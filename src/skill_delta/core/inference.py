@@ -288,7 +288,8 @@ def _whole_steps(steps: Sequence[Fraction]) -> list[int]:
     """The same proportions as small whole numbers, so that equal sums are equal keys."""
     scale = lcm(*(step.denominator for step in steps))
     whole = [int(step * scale) for step in steps]
-    return [step // gcd(*whole) for step in whole]
+    common = gcd(*whole)
+    return [step // common for step in whole]
 
 
 def _shares(case: CaseScores, step: int) -> Mapping[int, float]:

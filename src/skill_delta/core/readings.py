@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from skill_delta.core.inference import (
     DecisionRule,
@@ -56,7 +57,7 @@ class Scope:
     untouched: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what every renderer asks is worked out once
 class Reading:
     """One comparison with at least one comparable case, held against a rule.
 
@@ -75,7 +76,7 @@ class Reading:
         """The delta over case means with its interval, in [-1, 1]."""
         return self.ruling.interval
 
-    @property
+    @cached_property
     def largest_drop(self) -> float:
         """The largest drop compatible with these runs, in [0, 1].
 
@@ -87,7 +88,7 @@ class Reading:
         at_worst = summarise(with_lost_trials(self.measurement, 0.0, 1.0))
         return max(drop, self.rule.interval(at_worst).largest_drop)
 
-    @property
+    @cached_property
     def difference(self) -> Difference:
         """The same cases pooled, with what they used."""
         return difference(self.pairs)
@@ -97,53 +98,57 @@ class Reading:
         """How often the best measured case was run in both arms, 1 or more."""
         return repetitions_of(self.measurement)
 
-    @property
+    @cached_property
     def p_regression(self) -> float:
         """How surprising the data are if the true delta is at the bar, in (0, 0.5]."""
         return p_regression(self.summary, self.rule.min_delta)
 
-    @property
+    @cached_property
     def p_exact(self) -> float | None:
         """The exact chance of a delta this low if the arms were the same, in (0, 1]."""
         return p_exact(self.measurement)
 
-    @property
+    @cached_property
     def detectable_drop(self) -> float | None:
         """The smallest drop that this suite finds four times out of five, in (0, 1]."""
         return detectable_drop(self.summary, self.rule)
 
-    @property
+    @cached_property
     def settlement(self) -> Settlement:
         """What would settle an inconclusive verdict."""
         return settlement(self.measurement, self.rule)
 
-    @property
+    @cached_property
     def band(self) -> Band:
         """Where the delta would lie over other cases like these. Never gated on."""
         return population_band(self.measurement, self.rule.confidence)
 
     def ratio(self, measure: Measure) -> RatioInterval | None:
         """Candidate over baseline. None with too few repetitions, or an unknown or zero amount."""
-        amounts = self._amounts(measure)
+        return self._ratios[measure]
+
+    @cached_property
+    def _ratios(self) -> Mapping[Measure, RatioInterval | None]:
         z = critical_value(self.rule.confidence, self.rule.looks)
-        return None if amounts is None else ratio_interval(amounts, z)
+        return {
+            measure: None if amounts is None else ratio_interval(amounts, z)
+            for measure, amounts in self._amounts.items()
+        }
 
     def p_increase(self, measure: Measure, bar: float) -> float | None:
         """How surprising the ratio is if the truth is at `bar`, in (0, 0.5]; None as `ratio`."""
-        amounts = self._amounts(measure)
+        amounts = self._amounts[measure]
         return None if amounts is None else p_increase(amounts, bar)
 
-    def _amounts(self, measure: Measure) -> tuple[CaseAmounts, ...] | None:
-        """Per comparable case; None where an amount is unknown."""
-        cases = []
-        for pair in self.pairs:
-            if pair.comparable:
-                ours = _amounts_of(pair.candidate_outcomes, measure)
-                theirs = _amounts_of(pair.baseline_outcomes, measure)
-                if ours is None or theirs is None:
-                    return None
-                cases.append(CaseAmounts(ours, theirs))
-        return tuple(cases)
+    @cached_property
+    def _amounts(self) -> Mapping[Measure, tuple[CaseAmounts, ...] | None]:
+        """What each run of each comparable case used; None where an amount is unknown."""
+        cases = [
+            (measured(pair.candidate_outcomes), measured(pair.baseline_outcomes))
+            for pair in self.pairs
+            if pair.comparable
+        ]
+        return {measure: _amounts_of(cases, measure) for measure in Measure}
 
 
 def read(pairs: Sequence[CasePair], rule: DecisionRule, looks_used: int = 1) -> Reading | None:
@@ -208,7 +213,18 @@ _AMOUNT: Mapping[Measure, Callable[[Scored], float | None]] = {
 }
 
 
-def _amounts_of(outcomes: Sequence[Outcome], measure: Measure) -> tuple[float, ...] | None:
-    amounts = [_AMOUNT[measure](outcome) for outcome in measured(outcomes)]
-    known = tuple(amount for amount in amounts if amount is not None)
-    return known if len(known) == len(amounts) else None
+def _amounts_of(
+    cases: Sequence[tuple[Sequence[Scored], Sequence[Scored]]], measure: Measure
+) -> tuple[CaseAmounts, ...] | None:
+    found = []
+    for ours, theirs in cases:
+        amounts = CaseAmounts(_known(ours, measure), _known(theirs, measure))
+        if (len(amounts.candidate), len(amounts.baseline)) != (len(ours), len(theirs)):
+            return None
+        found.append(amounts)
+    return tuple(found)
+
+
+def _known(runs: Sequence[Scored], measure: Measure) -> tuple[float, ...]:
+    amount_of = _AMOUNT[measure]
+    return tuple(amount for run in runs if (amount := amount_of(run)) is not None)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from skill_delta.core.changes import SkillChange
+from skill_delta.core.diagnostics import Diagnostics, diagnose
 from skill_delta.core.gate import GateVerdict
 from skill_delta.core.paired import PairedDelta
 from skill_delta.core.policy import Verdict
@@ -91,7 +93,7 @@ class Provenance:
     changes: tuple[SkillChange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what every renderer asks is worked out once
 class Report:
     """One run. `base` and `head` are full commit ids, None where there is no repository.
 
@@ -124,7 +126,7 @@ class Report:
     spent_before: Spend = Spend()
     """What trials cost that were lost in an earlier run and had to be run again."""
 
-    @property
+    @cached_property
     def candidate(self) -> tuple[Outcome, ...]:
         """The outcomes of the skills as they are now."""
         return tuple(o for o in self.outcomes if o.trial.arm.role is Role.CANDIDATE)
@@ -135,7 +137,12 @@ class Report:
         unmeasured = all(r.verdict is Verdict.NOT_MEASURED for r in self.gate.reasons)
         return unmeasured and not any(isinstance(o, Scored) for o in self.candidate)
 
-    @property
+    @cached_property
+    def flags(self) -> Mapping[str, Diagnostics]:
+        """What may be wrong with the checks and cases, for each baseline."""
+        return {delta.baseline: diagnose(delta) for delta in self.deltas}
+
+    @cached_property
     def summary(self) -> Summary:
         scored = [outcome.status for outcome in self.candidate if isinstance(outcome, Scored)]
         return Summary(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skill_delta.core import diagnostics
 from skill_delta.core.report import BaselineSource, Environment, Report
 from skill_delta.core.trials import NO_SKILL
 from skill_delta.render import figures
@@ -47,7 +46,9 @@ def low_signal(report: Report) -> Listing:
     meanings = Markdown()
     for delta in report.deltas:
         against = _against(delta.baseline, report)
-        found = [low_signal_line(flag) + against for flag in diagnostics.low_signal(delta)]
+        found = [
+            low_signal_line(flag) + against for flag in report.flags[delta.baseline].low_signal
+        ]
         if found:
             those = f"Those{against}" if against else "They"
             meaning = untrusted(f"{those} {low_signal_meaning(delta.baseline)}.")
@@ -62,7 +63,7 @@ def suspect_checks(report: Report) -> Listing:
     meanings: dict[str, None] = {}
     for delta in report.deltas:
         against = _against(delta.baseline, report)
-        for found in diagnostics.suspect_checks(delta):
+        for found in report.flags[delta.baseline].suspect:
             lines.append(f"{found.flag.value}: {suspect_line(found)}{against}")
             meaning = suspect_meaning(found.flag, delta.baseline)
             meanings[f"{found.flag.value.capitalize()}: {meaning}."] = None
@@ -79,7 +80,7 @@ def _against(baseline: str, report: Report) -> str:
 
 def high_variance(report: Report) -> Listing:
     """The cases whose repetitions disagreed."""
-    found = {delta.baseline: diagnostics.high_variance(delta) for delta in report.deltas}
+    found = {baseline: flags.high_variance for baseline, flags in report.flags.items()}
     lines = list(high_variance_lines(found))
     explained = Markdown(f"Their {HIGH_VARIANCE_MEANING}.\n\n")
     return replace(Listing.of("high-variance cases", lines, said, _FOLDED), above=explained)

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 
 from skill_delta import __version__
-from skill_delta.core.diagnostics import CheckFlag, SuspectCheck, diagnose
+from skill_delta.core.diagnostics import CheckFlag, SuspectCheck
 from skill_delta.core.gate import GateVerdict
 from skill_delta.core.judgements import Judgement
 from skill_delta.core.paired import Difference, PairedDelta
@@ -155,7 +155,7 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
         runner: _metrics(each, sure(runner), _verdict(report, name, runner))
         for runner, each in delta.runners.items()
     }
-    flags = diagnose(delta)
+    flags = report.flags[delta.baseline]
     suspect = {
         flag: [_suspect(found) for found in flags.suspect if found.flag is flag]
         for flag in CheckFlag

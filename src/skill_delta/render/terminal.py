@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from skill_delta.core.diagnostics import CheckFlag, Diagnostics, diagnose
+from skill_delta.core.diagnostics import CheckFlag, Diagnostics
 from skill_delta.core.paired import CasePair, Difference, PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Reading, Scope
@@ -56,7 +56,7 @@ ANSI = Style(
 def render_terminal(report: Report, style: Style = PLAIN) -> str:
     """The whole report as lines of text. `style` adds colour and never a word."""
     summary = report.summary
-    flags = {delta.baseline: diagnose(delta) for delta in report.deltas}
+    flags = report.flags
     unstable = {baseline: found.high_variance for baseline, found in flags.items()}
     lines = [
         *(_case_lines(report, style) if report.deltas else _outcome_lines(report, style)),

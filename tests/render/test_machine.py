@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -127,6 +128,20 @@ def test_whatever_a_model_says_the_report_is_json(text: str, value: float | str)
     VALIDATOR.validate(document)
     if text.isascii():
         assert document["outcomes"][0]["transcript"]["answer"] == text
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_half_a_character_changes_nothing_else(story: str) -> None:
+    """No file can hold one, and one model's answer is no reason to have no report."""
+    report = STORIES[story]
+    note = "half \ud800 of it"
+
+    whole, half = (
+        json.loads(render_json(replace(report, notes=(each,))))
+        for each in ("half \ufffd of it", note)
+    )
+
+    assert half == whole
 
 
 def test_every_flag_names_its_case_and_what_it_rests_on() -> None:

@@ -7,6 +7,7 @@ milliseconds; null means unknown or not measured, and never zero.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -331,7 +332,7 @@ class ReportDocument(_Part):
     delta: BaselineDelta | None
     deltas: list[BaselineDelta]
     baselines: list[Baseline]
-    outcomes: list[Outcome]
+    outcomes: Iterable[Outcome]
     skipped: list[Skipped]
     notes: list[str]
     suite_changes: list[SuiteChange]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
+from pydantic_core import PydanticSerializationError, to_json
 
 from skill_delta import __version__
 from skill_delta.core.diagnostics import CheckFlag, SuspectCheck
@@ -38,7 +39,22 @@ _DOCUMENT = TypeAdapter(document.ReportDocument)
 
 def render_json(report: Report) -> str:
     """The report as JSON, keys in the schema's order."""
-    return _DOCUMENT.dump_json(report_document(report), indent=2).decode() + "\n"
+    try:
+        written = _DOCUMENT.dump_json(report_document(report), indent=2)
+    except PydanticSerializationError:
+        # A model can send half a character, which no file can hold. That is rare, and to look at
+        # every text for it takes as long as all the rest.
+        values = _encodable(_DOCUMENT.dump_python(report_document(report)))
+        written = to_json(values, indent=2, inf_nan_mode="null")
+    return written.decode() + "\n"
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(each) for key, each in value.items()}
+    return [_encodable(each) for each in value] if isinstance(value, list | Iterator) else value
 
 
 def report_schema() -> dict[str, JsonValue]:
@@ -64,12 +80,9 @@ def report_document(report: Report) -> document.ReportDocument:
         delta=deltas[0] if deltas else None,
         deltas=deltas,
         baselines=[_baseline(source) for source in report.sources],
-        outcomes=[_outcome(outcome) for outcome in report.outcomes],
-        skipped=[
-            document.Skipped(skill=encodable(each.skill), reason=encodable(each.reason))
-            for each in report.skipped
-        ],
-        notes=[encodable(note) for note in report.notes],
+        outcomes=map(_outcome, report.outcomes),
+        skipped=[document.Skipped(skill=each.skill, reason=each.reason) for each in report.skipped],
+        notes=list(report.notes),
         suite_changes=list(_suite_changes(report)),
         trials_saved=report.trials_saved,
         environment=document.Environment(
@@ -87,7 +100,7 @@ def _gate(gate: GateVerdict) -> document.Gate:
         passed=gate.passed,
         verdict=gate.verdict,
         exit_code=int(gate.exit_code),
-        reasons=[encodable(reason.text) for reason in gate.reasons],
+        reasons=[reason.text for reason in gate.reasons],
         gates=[_single_gate(judgement) for judgement in gate.judgements],
     )
 
@@ -95,9 +108,9 @@ def _gate(gate: GateVerdict) -> document.Gate:
 def _single_gate(judgement: Judgement) -> document.SingleGate:
     scope, rule = judgement.scope, judgement.reading.rule
     return document.SingleGate(
-        skill=encodable(scope.skill) or None,
-        runner=encodable(scope.runner),
-        baseline=encodable(scope.baseline),
+        skill=scope.skill or None,
+        runner=scope.runner,
+        baseline=scope.baseline,
         method=judgement.method,
         min_delta=rule.min_delta,
         margin=rule.margin,
@@ -112,17 +125,13 @@ def _suite_changes(report: Report) -> Iterator[document.SuiteChange]:
     for skill, changes in report.suite_changes.items():
         for change in changes:
             yield document.SuiteChange(
-                skill=encodable(skill),
-                case=encodable(change.name),
+                skill=skill,
+                case=change.name,
                 change=change.kind,
-                loosened=[encodable(sentence) for sentence in change.loosened],
-                renamed_from=_encodable(change.renamed_from),
-                renamed_to=_encodable(change.renamed_to),
+                loosened=list(change.loosened),
+                renamed_from=change.renamed_from,
+                renamed_to=change.renamed_to,
             )
-
-
-def _encodable(text: str | None) -> str | None:
-    return None if text is None else encodable(text)
 
 
 def _summary(report: Report) -> document.Summary:
@@ -164,29 +173,25 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
     whole = of_runners[alone] if alone is not None else _metrics(delta.overall, None, None)
     return document.BaselineDelta(
         **_fields(whole),
-        baseline=encodable(name),
-        runners={encodable(runner): metrics for runner, metrics in of_runners.items()},
+        baseline=name,
+        runners=of_runners,
         skills={
-            encodable(skill): _metrics(
-                each, sure(alone, skill), _verdict(report, name, alone, skill)
-            )
+            skill: _metrics(each, sure(alone, skill), _verdict(report, name, alone, skill))
             for skill, each in delta.skills.items()
         },
         untouched=_metrics(left_alone.difference, left_alone, None) if left_alone else None,
         excluded=[
-            document.Excluded(**asdict(_case(pair.key)), reason=encodable(pair.excluded))
+            document.Excluded(**_of_case(pair.key), reason=pair.excluded)
             for pair in delta.pairs
             if pair.excluded
         ],
         low_signal=[
-            document.LowSignal(
-                **asdict(_case(found.key)), check=encodable(found.check), runs=found.runs
-            )
+            document.LowSignal(**_of_case(found.key), check=found.check, runs=found.runs)
             for found in flags.low_signal
         ],
         high_variance=[
             document.HighVariance(
-                **asdict(_case(found.key)),
+                **_of_case(found.key),
                 arm=found.role,
                 pass_rate=found.pass_rate,
                 stddev=found.stddev,
@@ -203,12 +208,12 @@ def _delta(delta: PairedDelta, report: Report) -> document.BaselineDelta:
 
 def _suspect(found: SuspectCheck) -> document.SuspectCheck:
     return document.SuspectCheck(
-        **asdict(_case(found.key)),
-        check=encodable(found.check),
+        **_of_case(found.key),
+        check=found.check,
         runs=found.runs,
         pass_rate_candidate=_rounded(found.rate_candidate),
         pass_rate_baseline=_rounded(found.rate_baseline),
-        other=encodable(found.other) or None,
+        other=found.other or None,
         noise=found.may_be_chance,
     )
 
@@ -297,11 +302,11 @@ def _baseline(source: BaselineSource) -> document.Baseline:
     found = source.version
     skill = found if isinstance(found, SkillVersion) else None
     return document.Baseline(
-        skill=encodable(source.skill),
-        baseline=encodable(source.baseline),
-        version=encodable(skill.version) if skill and skill.version is not None else None,
+        skill=source.skill,
+        baseline=source.baseline,
+        version=skill.version if skill else None,
         commit=skill.commit if skill else None,
-        unresolved=encodable(found.message) if isinstance(found, Unresolved) else None,
+        unresolved=found.message if isinstance(found, Unresolved) else None,
     )
 
 
@@ -321,11 +326,11 @@ def _outcome(outcome: Outcome) -> document.Outcome:
     result = outcome if isinstance(outcome, Scored) else None
     transcript = None if isinstance(outcome, Skipped | NotRun) else outcome.transcript
     return document.Outcome(
-        skill=encodable(trial.skill),
-        case=encodable(trial.case.name),
-        runner=encodable(trial.runner),
+        skill=trial.skill,
+        case=trial.case.name,
+        runner=trial.runner,
         arm=trial.arm.role,
-        baseline=encodable(trial.arm.baseline) or None,
+        baseline=trial.arm.baseline or None,
         repetition=trial.repetition,
         status=_STATUSES[status_of(outcome)],
         score=_exact(result.score) if result else None,
@@ -333,23 +338,22 @@ def _outcome(outcome: Outcome) -> document.Outcome:
         usage=_usage(spend.usage),
         cost_usd=spend.cost_usd,
         latency_ms=transcript.latency_ms if transcript else None,
-        error=None if isinstance(outcome, Scored) else encodable(outcome.reason),
+        error=None if isinstance(outcome, Scored) else outcome.reason,
         transcript=_transcript(transcript) if transcript else None,
     )
 
 
-def _case(key: CaseKey) -> document.CaseOfRunner:
-    return document.CaseOfRunner(
-        skill=encodable(key.skill), case=encodable(key.case), runner=encodable(key.runner)
-    )
+def _of_case(key: CaseKey) -> dict[str, str]:
+    """The keys of `CaseOfRunner`."""
+    return {"skill": key.skill, "case": key.case, "runner": key.runner}
 
 
 def _checks(checks: Sequence[CheckResult]) -> list[document.Check]:
     return [
         document.Check(
-            id=encodable(check.id),
+            id=check.id,
             passed=check.passed,
-            evidence=encodable(check.evidence),
+            evidence=check.evidence,
             score=check.score,
         )
         for check in checks
@@ -362,12 +366,12 @@ def _usage(usage: Usage) -> document.Usage:
 
 def _transcript(transcript: Transcript) -> document.Transcript:
     return document.Transcript(
-        answer=encodable(transcript.answer),
+        answer=transcript.answer,
         tool_calls=[
             document.ToolCall(
-                name=encodable(call.name),
-                arguments={encodable(key): _value(each) for key, each in call.arguments.items()},
-                answer=encodable(call.answer),
+                name=call.name,
+                arguments={key: _value(each) for key, each in call.arguments.items()},
+                answer=call.answer,
             )
             for call in transcript.tool_calls
         ],
@@ -377,11 +381,9 @@ def _transcript(transcript: Transcript) -> document.Transcript:
 
 def _value(value: JsonValue) -> JsonValue:
     """The same value, writable."""
-    if isinstance(value, str):
-        return encodable(value)
     if isinstance(value, list):
         return [_value(item) for item in value]
     if isinstance(value, dict):
-        return {encodable(key): _value(item) for key, item in value.items()}
+        return {key: _value(item) for key, item in value.items()}
     # JSON has no spelling for these, and a model can send 1e999.
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

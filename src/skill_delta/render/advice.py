@@ -16,14 +16,23 @@ _IN_SIGHT = 10
 
 
 def next_steps(report: Report) -> Listing:
-    """One step for each cause that is there; none after a pass."""
-    return steps([] if report.gate.passed else list(map(Markdown, _advice(report))))
+    """One step for each cause that is there; after a pass only what the cases are in need of."""
+    advice = _on_the_cases(report) if report.gate.passed else _advice(report)
+    return steps(list(map(Markdown, advice)))
 
 
 def steps(found: Sequence[Markdown]) -> Listing:
     """Steps under their heading."""
     listing = Listing.of("steps", found, Item, _IN_SIGHT)
     return replace(listing, title=Markdown("#### What to do next"))
+
+
+def _on_the_cases(report: Report) -> Iterator[str]:
+    if any(change.weakens_the_suite for each in report.suite_changes.values() for change in each):
+        yield (
+            "Look at the cases that the pull request removed, deselected or loosened: "
+            "`suite: base` judges by those of the base."
+        )
 
 
 def _advice(report: Report) -> Iterator[str]:
@@ -39,11 +48,7 @@ def _advice(report: Report) -> Iterator[str]:
             "Add cases, or raise `max-repeat`: these runs cannot tell chance from a regression of "
             "the size that `margin` tolerates. `on-inconclusive: fail` asks for a verdict."
         )
-    if any(change.weakens_the_suite for each in report.suite_changes.values() for change in each):
-        yield (
-            "Look at the cases that the pull request removed or loosened: `suite: base` judges by "
-            "those of the base."
-        )
+    yield from _on_the_cases(report)
     if any(isinstance(source.version, Unresolved) for source in report.sources):
         yield (
             "Give the baseline something to resolve to: fetch the whole history "

@@ -131,12 +131,18 @@ def _lines(judgement: Judgement, report: Report) -> Iterator[str]:
     yield _compatible(judgement)
     scope = replace(judgement.scope, untouched=True)
     untouched = report.readings.get(scope)
-    if untouched is not None:
+    if untouched is not None and not _tells_the_same(untouched, reading):
         cases = counted(len(untouched.measurement.comparable), "case")
         yield f"Over the {cases} that the pull request left as they were: {measured(untouched)}"
     by_interval = judgement.method is GateMethod.INTERVAL
     remarks = [literal_remark(judgement)] if by_interval else []
     yield ". ".join((*remarks, detectable(reading), *_looks(reading, report)))
+
+
+def _tells_the_same(untouched: Reading, whole: Reading) -> bool:
+    """Whether both say the very same of as many cases: whoever reads one has read the other."""
+    cases = [len(reading.measurement.comparable) for reading in (untouched, whole)]
+    return cases[0] == cases[1] and measured(untouched) == measured(whole)
 
 
 def _compatible(judgement: Judgement) -> str:

@@ -118,6 +118,8 @@ def _suite_changes(report: Report) -> Iterator[document.SuiteChange]:
                 loosened=[encodable(sentence) for sentence in change.loosened],
                 renamed_from=_encodable(change.renamed_from),
                 renamed_to=_encodable(change.renamed_to),
+                altered=list(change.altered),
+                deselected_by=_encodable(change.deselected_by or None),
             )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from command_line import CommandLine, Finished
 from git_repositories import GitRepository, skill
-from pull_requests import on_branch
+from github_job import Job
+from github_stand_in import GitHubStandIn
+from pull_requests import merged_by_github, on_branch
 
 KIND, CURT = "Be kind.\nSay please.\nName the order.", "Be curt.\nSay please.\nName the order."
 POLITE = """\
@@ -103,6 +106,30 @@ def test_a_pull_request_without_its_failing_case_is_no_plain_pass(check: Check) 
     assert 'the pull request removes 1 case: "is polite"' in first_reason(finished)
     assert "left as they were" not in finished.out
     assert check.again("--suite", "base").exit_code == 1
+
+
+def test_the_check_and_its_log_say_it_as_well(
+    repository: GitRepository,
+    github: GitHubStandIn,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever reads no comment sees it beside the commit."""
+    on_branch(repository, "topic")
+    head = repository.commit(orders(CURT, version="1.1.0", cases=f"cases:\n{NAMED}"))
+    merged_by_github(repository)
+    job = Job(repository, github, tmp_path / "runner", capsys, monkeypatch)
+
+    finished = job.pull_request(head, runner="scripted", status="commit")
+
+    words = "No regression shown, but 1 case removed: "
+    assert finished.exit_code == 0
+    assert (github.repository.statuses[-1].description or "").startswith(words)
+    assert words.strip() in finished.log
+    assert github.repository.comments[0].body.splitlines()[1] == (
+        "### ⚠️ skill-delta: no regression shown, but 1 case removed"
+    )
 
 
 def test_a_pass_by_fewer_cases_is_no_tick(check: Check) -> None:

@@ -47,6 +47,7 @@ FILE_CHARACTERS = 1_000_000
 """Where the report in a file ends. The JSON report is complete."""
 
 _REASONS_IN_SIGHT = 5
+_CASES_IN_SIGHT = 10
 
 T = TypeVar("T")
 
@@ -114,7 +115,7 @@ def _reason_items(report: Report) -> Iterator[Item]:
 
     Above it what was taken from the cases that it rests on, below what else was done to them.
     """
-    yield from map(said, weakened_suites(report))
+    yield from _taken(list(weakened_suites(report)))
     judged = {judgement.scope: judgement for judgement in report.gate.judgements}
     for reason in report.gate.reasons:
         judgement = judged.get(reason.scope) if reason.scope else None
@@ -126,6 +127,17 @@ def _reason_items(report: Report) -> Iterator[Item]:
         if not judged:
             yield from map(said, why(report))
     yield from map(said, altered_cases(report))
+
+
+def _taken(lines: Sequence[str]) -> Iterator[Item]:
+    """One reason whatever was taken: the verdict's own stay in sight below it."""
+    if len(lines) == 1:
+        yield said(lines[0])
+    elif lines:
+        left = len(lines) - _CASES_IN_SIGHT
+        more = [f"and {left:,} more"] if left > 0 else []
+        shown = map(untrusted, (*lines[:_CASES_IN_SIGHT], *more))
+        yield Item(Markdown("What the pull request took from its eval cases"), tuple(shown))
 
 
 def _judged(reason: Reason, judgement: Judgement, report: Report) -> Item:

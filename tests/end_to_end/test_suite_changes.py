@@ -262,6 +262,32 @@ def test_a_bar_holds_under_whatever_name(config: str, way: str, check: Check) ->
     assert check(OTHERWISE[way]).exit_code == 1
 
 
+def test_the_bar_of_the_new_name_is_not_lowered_by_the_old_one(check: Check) -> None:
+    """Of two the higher one holds, whichever of the names it is set for."""
+    check.configure("per-skill-min: {orders: 0.1, sales: 1.0}\nmin-delta: -1\ngate: point\n")
+
+    assert check(OTHERWISE["renamed"]).exit_code == 1
+
+
+def test_a_bar_may_name_the_folder_too(check: Check) -> None:
+    """As reports do where two skills share a name, and also where the run has only one of them."""
+    check.configure('per-skill-min: {"news (skills/news)": 1.0}\n')
+    new = orders(CURT, name="news", folder="news")
+
+    assert check({**orders(), **new}).exit_code == 1
+
+
+def test_a_bar_that_holds_for_other_skills_of_the_name_is_not_lost(check: Check) -> None:
+    """One skill is gone, and two of its name came."""
+    check.configure("per-skill-min: {orders: 1.0}\nmin-delta: -1\ngate: point\n")
+    text = "All is new:\nnobody waits."
+
+    finished = check({**orders(text, folder="a"), **orders(CURT + text, folder="b")})
+
+    assert finished.exit_code == 1
+    assert "has a bar of its own" not in finished.out
+
+
 def test_a_bar_that_holds_by_the_old_name_is_told(check: Check) -> None:
     """Whoever renamed the skill may not know of it."""
     check.configure("per-skill-min: {orders: 0.5}\n")

@@ -183,6 +183,13 @@ def test_the_untouched_cases_are_read_again_only_where_they_tell_more() -> None:
     left = [a_case_change(f"case {n}", CaseChangeKind.UNCHANGED) for n in range(2)]
 
     assert "left as they were" not in render_comment(report_of(*left, GONE, cases=2))
+    assert "Over the 199 cases that the pull request left as they were" in render_comment(
+        report_of(
+            edited,
+            *(a_case_change(f"case {n}", CaseChangeKind.UNCHANGED) for n in range(200) if n != 1),
+            cases=200,
+        )
+    )
     assert "Over the 1 case that the pull request left as they were" in render_comment(
         report_of(left[0], edited, cases=2)
     )

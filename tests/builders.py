@@ -22,7 +22,7 @@ from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import BaselineSource, Environment, Report, SkippedSkill
 from skill_delta.core.skills import SkillVersion, Unresolved, UnresolvedReason
 from skill_delta.core.suite import Case, Check
-from skill_delta.core.suite_changes import CaseChange, untouched
+from skill_delta.core.suite_changes import CaseChange, CaseChangeKind, CasePart, untouched
 from skill_delta.core.transcript import ToolCall, Transcript, Usage
 from skill_delta.core.trials import (
     NO_SKILL,
@@ -258,6 +258,20 @@ def a_change(kind: ChangeKind, skill: str = SKILL, came_from: str = "") -> Skill
     added = kind is ChangeKind.ADDED
     before = PurePosixPath(came_from) if came_from else folder
     return SkillChange(kind, folder, None if added else before)
+
+
+def a_case_change(
+    name: str = CASE,
+    kind: CaseChangeKind = CaseChangeKind.EDITED,
+    *,
+    loosened: tuple[str, ...] = (),
+    altered: tuple[CasePart, ...] = (),
+    deselected_by: str = "",
+    renamed_from: str | None = None,
+    renamed_to: str | None = None,
+) -> CaseChange:
+    place = Place("evals/cases.yaml", 3)
+    return CaseChange(name, kind, place, loosened, renamed_from, renamed_to, altered, deselected_by)
 
 
 def _baselines_of(outcomes: Sequence[Outcome]) -> list[str]:

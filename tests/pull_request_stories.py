@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from builders import Cost, a_change, a_report, runs
+from builders import SKILL, Cost, a_case_change, a_change, a_report, runs
 from report_stories import HOSTILE
 from skill_delta.core.changes import ChangeKind
 from skill_delta.core.looks import Adaptive, Looks
 from skill_delta.core.policy import GateMethod, GatePolicy
 from skill_delta.core.report import Report, SkippedSkill
+from skill_delta.core.suite_changes import CaseChangeKind, CasePart
 from skill_delta.render.frame import Frame
 
 AS_THE_ACTION_HAS_IT = GatePolicy(
@@ -161,6 +162,35 @@ def uncovered() -> Report:
     )
 
 
+def weakened() -> Report:
+    """It passes, by what it left of the cases."""
+    return a_report(
+        runs("refund inside the window", candidate="PPP", previous="PPP"),
+        runs("refuses a late refund", candidate="PPP", previous="FFF"),
+        runs("names the order first", candidate="PPP", previous="PPP"),
+        policy=replace(AS_THE_ACTION_HAS_IT, method=GateMethod.POINT),
+        changes=[a_change(ChangeKind.EDITED)],
+        suite_changes={
+            SKILL: (
+                a_case_change("refund inside the window", CaseChangeKind.UNCHANGED),
+                a_case_change(
+                    "refuses a late refund",
+                    loosened=("forbidden:refund_order is gone", "max_calls raised from 1 to 5"),
+                    altered=(CasePart.TASK, CasePart.TOOLS),
+                ),
+                a_case_change("names the order first", altered=(CasePart.TASK,)),
+                a_case_change("tardy", CaseChangeKind.ADDED, renamed_from="late"),
+                a_case_change(
+                    "late", CaseChangeKind.REMOVED, renamed_to="tardy", deselected_by="case late"
+                ),
+                a_case_change("says when", deselected_by="tag smoke"),
+                a_case_change("thanks the customer", CaseChangeKind.REMOVED),
+                a_case_change("asks for a missing order number", CaseChangeKind.REMOVED),
+            )
+        },
+    )
+
+
 def hostile() -> Report:
     """Every text that others write is out to break the page."""
     return a_report(
@@ -171,6 +201,13 @@ def hostile() -> Report:
         notes=[HOSTILE],
         skipped=[SkippedSkill(HOSTILE, HOSTILE)],
         changes=[a_change(kind, HOSTILE, HOSTILE) for kind in ChangeKind],
+        suite_changes={
+            HOSTILE: (
+                a_case_change(HOSTILE, CaseChangeKind.REMOVED),
+                a_case_change(HOSTILE, loosened=(HOSTILE,), altered=(CasePart.TASK,)),
+                a_case_change(HOSTILE, renamed_to=HOSTILE, deselected_by=HOSTILE),
+            )
+        },
     )
 
 
@@ -185,6 +222,7 @@ PULL_REQUESTS: Mapping[str, Report] = {
         removed,
         evals_only,
         uncovered,
+        weakened,
         hostile,
     )
 }

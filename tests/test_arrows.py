@@ -17,6 +17,7 @@ CORE_ORDER = (
     "transcript",
     "checks",
     "suite",
+    "selection",
     "suite_changes",
     "skills",
     "changes",

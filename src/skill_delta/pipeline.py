@@ -14,10 +14,11 @@ from skill_delta.core.paired import compare
 from skill_delta.core.readings import Scope
 from skill_delta.core.report import Environment, Report
 from skill_delta.core.sampling import Sampling
+from skill_delta.core.selection import Selection
 from skill_delta.core.trials import Halt, in_report_order, plan
 from skill_delta.execution import Budget, run_trials
 from skill_delta.ports import Ledger, Progress, Runner
-from skill_delta.preparation import NO_CASES, Prepared, RunRequest, Selection
+from skill_delta.preparation import NO_CASES, Prepared, RunRequest
 
 
 @dataclass(frozen=True, slots=True)

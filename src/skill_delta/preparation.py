@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from skill_delta.core.policy import GatePolicy, Reason, Verdict
 from skill_delta.core.report import BaselineSource, Provenance, SkippedSkill
+from skill_delta.core.selection import Selection
 from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
 from skill_delta.core.suite import Case, Suite, undeclared_tools
 from skill_delta.core.suite_changes import (
@@ -17,7 +18,7 @@ from skill_delta.core.suite_changes import (
     untouched,
 )
 from skill_delta.core.trials import NO_SKILL, Arm, Role, Subject
-from skill_delta.core.wording import count
+from skill_delta.core.wording import count, listed, shown
 from skill_delta.errors import UserErrors
 from skill_delta.ports import Baselines, Runner
 
@@ -37,25 +38,8 @@ class FoundSkill:
     baselines: tuple[str, ...] | None = None
     case_changes: tuple[CaseChange, ...] = ()
     """What a pull request did to each case; empty where there is no pull request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which cases run: any of `tags` (all where none is named), names that hold all of `names`."""
-
-    tags: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-    def admits(self, case: Case) -> bool:
-        by_tag = not self.tags or bool(case.tags.intersection(self.tags))
-        by_name = not self.names or any(
-            name.casefold() in case.name.casefold() for name in self.names
-        )
-        return by_tag and by_name
-
-    def __str__(self) -> str:
-        flags = [f"--tag {tag}" for tag in self.tags] + [f"--case {name}" for name in self.names]
-        return " ".join(flags)
+    former_names: tuple[str, ...] = ()
+    """What it was called before a pull request: what was asked of it by these names still is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +201,9 @@ def _cut(
         missing = len(whole.cases) - len(rest.cases)
         if missing:
             what = f"{count(missing, 'case')} of skill '{whole.label}'"
-            yield Reason(f"{what} not run: max-cases is {max_cases}", Verdict.NOT_MEASURED)
+            names = listed([shown(case.name) for case in whole.cases[len(rest.cases) :]])
+            text = f"{what} not run: max-cases is {max_cases}: {names}"
+            yield Reason(text, Verdict.NOT_MEASURED)
 
 
 def _refuse_undeclared_tools(chosen: Sequence[_Chosen], runners: Mapping[str, Runner]) -> None:

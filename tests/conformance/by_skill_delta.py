@@ -28,6 +28,7 @@ from skill_delta.core.looks import Looks
 from skill_delta.core.policy import GatePolicy
 from skill_delta.core.prompt import system_prompt
 from skill_delta.core.report import Environment
+from skill_delta.core.selection import Selection
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite import Mode
 from skill_delta.execution import Budget, Ceilings, NoLedger
@@ -36,7 +37,7 @@ from skill_delta.history.previous import GitBaselines
 from skill_delta.history.working_copy import find_skills, source_files_for
 from skill_delta.hosts.terminal import LineProgress
 from skill_delta.pipeline import Ports, evaluate
-from skill_delta.preparation import FoundSkill, RunRequest, Selection, prepare
+from skill_delta.preparation import FoundSkill, RunRequest, prepare
 from skill_delta.providers.scripted import ScriptedModel, read_replies
 from skill_delta.render import RENDERERS
 from skill_delta.runners.model import ModelRunner

@@ -37,7 +37,11 @@ def end(tree: Tree) -> SkillsAt:
     def name_of(folder: Path) -> str | None:
         return tree[str(folder / "SKILL.md")].partition(":")[0] or None
 
-    return SkillsAt(skills_of(tree), name_of)
+    def text_of(folder: Path) -> str:
+        name, _, text = tree[str(folder / "SKILL.md")].partition(":")
+        return text if name else ""
+
+    return SkillsAt(skills_of(tree), name_of, text_of)
 
 
 def differing(before: Tree, after: Tree) -> list[ChangedFile]:
@@ -218,6 +222,57 @@ def test_a_skill_that_cannot_be_read_has_no_name() -> None:
 def test_a_copy_is_a_new_skill() -> None:
     """Its source is still there."""
     assert told(ORDERS, {**ORDERS, **at("shop", ORDERS)}) == ["shop added"]
+
+
+LONG = "be kind\nask for the order\nname it"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (LONG, "moved and edited from orders"),
+        (LONG.replace("kind", "curt"), "moved and edited from orders"),
+        ("\n\n" + "\n".join(reversed(LONG.splitlines())), "moved and edited from orders"),
+        ("be kind\nsell whatever there is\nat any price", "added"),
+        ("", "added"),
+    ],
+)
+def test_half_of_the_text_tells_a_move_to_another_name(text: str, kind: str) -> None:
+    """Whatever the skill is called now, and wherever its lines stand."""
+    before = {"orders/SKILL.md": f"orders:{LONG}"}
+
+    assert f"sales {kind}" in told(before, {"sales/SKILL.md": f"sales:{text}"})
+
+
+def test_the_most_alike_are_taken_for_one_another() -> None:
+    """Each skill went to one place, and those that are like none came and went."""
+    before = {"a/SKILL.md": f"a:{LONG}", "b/SKILL.md": "b:tell\nthe news"}
+    after = {
+        "x/SKILL.md": f"x:{LONG}\nand more",
+        "y/SKILL.md": f"y:{LONG}",
+        "z/SKILL.md": "z:sing",
+    }
+
+    assert told(before, after) == [
+        "b removed",
+        "x added",
+        "y moved and edited from a",
+        "z added",
+    ]
+
+
+def test_a_flood_of_skills_is_not_looked_through() -> None:
+    """It takes no time, and leaves nothing unsaid: they came and went."""
+    after = {f"b{n}/SKILL.md": f"b{n}:{LONG}" for n in range(100)}
+    before = {f"a{n}/SKILL.md": f"a{n}:{LONG}" for n in range(100)}
+
+    assert len(told(before, after)) == 100
+    assert len(told({**before, "a/SKILL.md": f"a:{LONG}"}, after)) == 201
+
+
+def test_a_likeness_needs_a_text() -> None:
+    """Two skills that say nothing are not the same one."""
+    assert told({"a/SKILL.md": "a:"}, {"b/SKILL.md": "b:"}) == ["a removed", "b added"]
 
 
 def test_among_equals_the_folders_name_decides() -> None:

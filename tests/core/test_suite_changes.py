@@ -35,11 +35,13 @@ from skill_delta.core.checks.tools import (
     Order,
     SkillTriggered,
 )
-from skill_delta.core.suite import Case, Check, Mode, Suite
+from skill_delta.core.selection import Selection
+from skill_delta.core.suite import Case, Check, FixedReturn, MockTool, Mode, Suite
 from skill_delta.core.suite_changes import (
     MAX_COMPARED,
     CaseChange,
     CaseChangeKind,
+    CasePart,
     suite_changes,
     untouched,
 )
@@ -267,6 +269,104 @@ def test_cases_that_exchange_names_lose_nothing() -> None:
     ]
     changes = suite_changes(Suite(tuple(base)), Suite(tuple(head)))
     assert not any(change.weakens_the_suite for change in changes)
+
+
+# ---------------------------------------------------------------- what reads otherwise
+
+REFUND = MockTool("refund", "Gives it back.", {"type": "object"}, FixedReturn("done"))
+CASE = replace(a_case("refund", contains("sorry")), tools=(REFUND,))
+
+
+@pytest.mark.parametrize(
+    ("edited", "parts"),
+    [
+        (replace(CASE, task="Hello."), ["task"]),
+        (replace(CASE, mode=Mode.OFFERED), ["mode"]),
+        (replace(CASE, tools=()), ["tools"]),
+        (replace(CASE, tools=(replace(REFUND, returns=FixedReturn("no")),)), ["tools"]),
+        (
+            replace(CASE, task="Hello.", mode=Mode.OFFERED, tools=()),
+            ["task", "mode", "tools"],
+        ),
+        (replace(CASE, tags=frozenset({"smoke"})), []),
+        (replace(CASE, checks=()), []),
+        (CASE, []),
+    ],
+)
+def test_what_an_edited_case_asks_with_is_told_by_its_parts(edited: Case, parts: list[str]) -> None:
+    """Nobody can tell whether it became easier by it, so nothing is said to be loosened."""
+    (change,) = suite_changes(Suite((CASE,)), Suite((edited,)))
+
+    assert list(change.altered) == [CasePart(part) for part in parts]
+
+
+def test_a_case_that_stands_whole_under_another_name_reads_as_before() -> None:
+    """What took its name is new."""
+    base = [a_case("1"), a_case("2", task="Hello.")]
+    head = [a_case("1", task="New."), a_case("2"), a_case("3", task="Hello.")]
+
+    changes = suite_changes(Suite(tuple(base)), Suite(tuple(head)))
+
+    assert not any(change.altered for change in changes)
+
+
+# ---------------------------------------------------------------- what is no longer selected
+
+SMOKE = Selection(tags=("smoke",))
+
+
+def tagged(case: Case, *tags: str) -> Case:
+    return replace(case, tags=frozenset(tags))
+
+
+def deselected(
+    base: Sequence[Case], head: Sequence[Case], selection: Selection = SMOKE
+) -> dict[str, str]:
+    """What left out each case that was taken before."""
+    changes = suite_changes(Suite(tuple(base)), Suite(tuple(head)), selection)
+    found = {change.name: change.deselected_by for change in changes if change.deselected_by}
+    assert all(change.weakens_the_suite for change in changes if change.name in found)
+    return found
+
+
+def test_a_case_that_the_selection_takes_no_longer_is_told() -> None:
+    """With the part of the selection that it does not meet."""
+    base = [tagged(a_case("late refund"), "smoke")]
+
+    assert deselected(base, [a_case("late refund")]) == {"late refund": "tag smoke"}
+    assert deselected(base, [tagged(a_case("late refund", contains("!")), "slow")]) == {
+        "late refund": "tag smoke"
+    }
+    assert deselected(base, base) == {}
+
+
+def test_a_case_that_was_not_taken_before_is_not_missed() -> None:
+    """It judged nothing."""
+    assert deselected([a_case("refund")], [a_case("refund", contains("!"))]) == {}
+
+
+def test_a_new_name_may_leave_the_selection() -> None:
+    """The case is told by the name that it had."""
+    base, head = [a_case("late refund")], [a_case("tardy")]
+    by_name = Selection(names=("late",))
+
+    assert deselected(base, head, by_name) == {"late refund": "case late"}
+    assert deselected(base, [a_case("late one")], by_name) == {}
+
+
+def test_an_easier_case_in_its_place_does_not_stand_for_it() -> None:
+    """Names were exchanged: what judged before is not selected under its new one."""
+    base = [a_case("late refund", contains("sorry"))]
+    head = [a_case("late refund"), a_case("tardy", contains("sorry"))]
+
+    assert deselected(base, head, Selection(names=("late",))) == {"late refund": "case late"}
+
+
+def test_a_case_that_is_gone_was_not_deselected() -> None:
+    """It is told once, as removed."""
+    base = [tagged(a_case("refund"), "smoke"), tagged(a_case("hello", task="Hi."), "smoke")]
+
+    assert deselected(base, base[:1]) == {}
 
 
 # ---------------------------------------------------------------- what was loosened
@@ -564,6 +664,21 @@ def test_each_case_of_the_base_is_asked_as_much_or_told(base: Suite, head: Suite
         change = changes[case.name]
         if not change.weakens_the_suite:
             assert passing_all(after[change.renamed_to or case.name]) <= passing_all(case)
+
+
+@given(suites(), suites(), st.lists(st.sampled_from("abcde"), max_size=2).map(tuple))
+def test_each_case_that_judged_judges_on_or_is_told(
+    base: Suite, head: Suite, names: tuple[str, ...]
+) -> None:
+    """Where no change weakens it, the selection takes what the head has of it."""
+    selection = Selection(names=names)
+    after = {case.name: case for case in head.cases}
+    changes = {change.name: change for change in suite_changes(base, head, selection)}
+
+    for case in filter(selection.admits, base.cases):
+        change = changes[case.name]
+        if not change.weakens_the_suite:
+            assert selection.admits(after[change.renamed_to or case.name])
 
 
 @given(suites(), suites())

@@ -14,7 +14,7 @@ from skill_delta.core.skills import WorkingSkill
 from skill_delta.errors import UserErrors
 from skill_delta.history.base import UnknownBase
 from skill_delta.history.bundle import Limits
-from skill_delta.history.committed_skills import ChangedSkill, read_changed_skills
+from skill_delta.history.committed_skills import ChangedSkill, names_at, read_changed_skills
 from skill_delta.history.pull_request import changed_skills
 
 
@@ -187,3 +187,40 @@ def test_a_file_that_is_not_in_this_clone_is_unknown(
         read(repository, scratch)
 
     assert list(scratch.iterdir()) == []
+
+
+# ---------------------------------------------------------------- names
+
+
+def names(repository: GitRepository, *folders: str) -> list[str]:
+    places = list(map(PurePosixPath, folders))
+    with opened(repository) as store:
+        found = names_at(store, bytes.fromhex(repository.head()), places)
+    assert list(found) == places
+    return list(found.values())
+
+
+def test_a_skill_is_called_what_its_commit_says(repository: GitRepository) -> None:
+    """By its frontmatter, else by its folder; one that cannot be read by its folder, too."""
+    repository.commit(
+        {
+            "SKILL.md": "Be kind.",
+            "a/SKILL.md": skill(name="orders"),
+            "b/SKILL.md": "Be kind.",
+            "c/skill.md": skill(name="lower"),
+            "d/SKILL.md": "---\nname: [\n---\n",
+        }
+    )
+
+    root = repository.folder.name
+    assert names(repository, ".", "a", "b", "c", "d") == [root, "orders", "b", "lower", "d"]
+
+
+def test_a_name_that_cannot_be_read_is_unknown(repository: GitRepository) -> None:
+    """It may have a bar: a clone that lacks it is no excuse."""
+    repository.commit({"a/SKILL.md": skill(name="orders")})
+    oid = repository.git("rev-parse", "HEAD:a/SKILL.md")
+    (repository.folder / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+
+    with pytest.raises(UnknownBase, match=oid[:8]):
+        names(repository, "a")

@@ -21,6 +21,7 @@ from skill_delta.core.changes import (
     skill_changes,
 )
 from skill_delta.core.skill_text import parse_skill
+from skill_delta.core.skills import SkillVersion
 from skill_delta.errors import UserError
 from skill_delta.history.base import UnknownBase
 from skill_delta.history.pull_request import changed_skills
@@ -102,6 +103,16 @@ def test_a_move_that_edited_is_known_by_its_name(repository: GitRepository) -> N
     repository.commit(ORDERS)
     repository.git("mv", "skills/orders", "shop")
     repository.commit({"shop/SKILL.md": skill("Be brief.")})
+
+    assert told(repository) == ["shop moved and edited from skills/orders"]
+
+
+def test_a_move_to_another_name_is_known_by_its_text(repository: GitRepository) -> None:
+    """Folder and name are others; most of what it says is the same."""
+    body = "Ask for the order.\nBe kind.\nName the order."
+    repository.commit({**ORDERS, "skills/orders/SKILL.md": skill(body, name="orders")})
+    repository.git("mv", "skills/orders", "shop")
+    repository.commit({"shop/SKILL.md": skill(body.replace("kind", "brief"), name="shop")})
 
     assert told(repository) == ["shop moved and edited from skills/orders"]
 
@@ -334,19 +345,31 @@ def _end(tree: Tree) -> SkillsAt:
         for path, file in tree.items()
         if PurePosixPath(path).name == "SKILL.md"
     }
-    return SkillsAt(files, lambda folder: _name(folder, *tree[str(folder / "SKILL.md")]))
+
+    def read(folder: PurePosixPath) -> SkillVersion | None:
+        return _skill(folder, *tree[str(folder / "SKILL.md")])
+
+    def name_of(folder: PurePosixPath) -> str | None:
+        found = read(folder)
+        return found.name if found else None
+
+    def text_of(folder: PurePosixPath) -> str:
+        found = read(folder)
+        return found.instructions if found else ""
+
+    return SkillsAt(files, name_of, text_of)
 
 
 def _content(mode: str, text: str) -> str:
     return text if mode.startswith("100") else f"{mode} {text}"
 
 
-def _name(folder: PurePosixPath, mode: str, text: str) -> str | None:
+def _skill(folder: PurePosixPath, mode: str, text: str) -> SkillVersion | None:
     if not mode.startswith("100"):
         return None
     try:
         raw = f"{text}\n".encode().removesuffix(b"\n")
-        return parse_skill(raw, file="", folder_name=folder.name or "histories0").skill.name
+        return parse_skill(raw, file="", folder_name=folder.name or "histories0").skill
     except UserError:
         return None
 

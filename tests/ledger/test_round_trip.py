@@ -54,7 +54,7 @@ from skill_delta.core.suite import (
     Mode,
     SequenceReturn,
 )
-from skill_delta.core.suite_changes import CaseChange, CaseChangeKind
+from skill_delta.core.suite_changes import CaseChange, CaseChangeKind, CasePart
 from skill_delta.core.transcript import ToolCall, Transcript, Usage
 from skill_delta.core.trials import Arm, CheckResult, Errored, Outcome, Role, Scored, Subject
 from skill_delta.errors import Place
@@ -247,7 +247,12 @@ def test_a_record_leads_to_no_folder_of_this_machine(tmp_path: Path) -> None:
 def test_what_was_settled_before_the_first_trial_comes_back(tmp_path: Path) -> None:
     """Sources, resolved or not, what was left out, what changed, and what was asked for."""
     changed = CaseChange(
-        "a", CaseChangeKind.EDITED, Place("evals/cases.yaml", 3), ("lost a check",)
+        "a",
+        CaseChangeKind.EDITED,
+        Place("evals/cases.yaml", 3),
+        ("lost a check",),
+        altered=(CasePart.TASK, CasePart.TOOLS),
+        deselected_by="tag smoke",
     )
     run = replace(
         a_run(),
@@ -274,6 +279,19 @@ def test_what_was_settled_before_the_first_trial_comes_back(tmp_path: Path) -> N
 
     assert record.run == run
     assert record.end == an_end("the ceiling was reached")
+
+
+def test_a_record_from_before_a_field_was_there_is_read(tmp_path: Path) -> None:
+    """Nothing was deselected or altered as far as it knows."""
+    path = tmp_path / "run.jsonl"
+    changed = CaseChange("a", CaseChangeKind.EDITED, Place("evals/cases.yaml", 3))
+    write(path, [replace(a_run(), suite_changes={"a": (changed,)})])
+    line = json.loads(path.read_text())
+    (written,) = line["suite_changes"]["a"]
+    del written["altered"], written["deselected_by"]
+    path.write_text(json.dumps(line) + "\n")
+
+    assert read(path).run.suite_changes == {"a": (changed,)}
 
 
 @pytest.mark.parametrize("hooks_disabled", [True, False])

@@ -25,6 +25,13 @@ from skill_delta.render.status import render_status
                 "lies below the required +0% (and 1 more)"
             ),
         ),
+        (
+            "weakened",
+            (
+                "Gate passed, but 2 cases removed, 2 deselected, 1 loosened: "
+                "pass rate 67% → 100% (+33%) against previous"
+            ),
+        ),
         ("new_skill", "Gate passed: pass rate 17% → 100% (+83%) against no skill"),
         ("evals_only", "Gate passed: 4 passed, 2 failed, 0 errored — pass rate 67%"),
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -49,14 +49,15 @@ class SkillFile:
 
 @dataclass(frozen=True, slots=True)
 class SkillsAt:
-    """One end of a pull request: its skills by folder, and how to learn what one is called.
+    """One end of a pull request: its skills by folder, and how to learn more of one.
 
-    `name_of` gives None for a skill that cannot be read; it is asked only where a skill may have
-    moved.
+    `name_of` gives what it is called, None for a skill that cannot be read; `text_of` its
+    instructions, blank for such a one. Both are asked only where a skill may have moved.
     """
 
     files: Mapping[PurePosixPath, SkillFile]
     name_of: Callable[[PurePosixPath], str | None]
+    text_of: Callable[[PurePosixPath], str] = lambda _: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,8 @@ def _moved(
     """The skills that went from one folder to another.
 
     The same SKILL.md proves it: among equals first to a folder of the same name, then in order.
-    Failing that the same skill name does, where no other skill that went or came has it.
+    Failing that the same skill name does, where no other skill that went or came has it; and last
+    a text of which at least half is the same, the most alike first.
     """
     pairs: list[_Pair] = []
     pairs += _matching(gone, new, lambda skill: (skill.file.content, skill.folder.name))
@@ -182,6 +184,8 @@ def _moved(
     pairs += _matching(gone, new, lambda skill: (skill.file.content, ""))
     gone, new = _unmatched(gone, new, pairs)
     pairs += _same_name(gone, new, base, head)
+    gone, new = _unmatched(gone, new, pairs)
+    pairs += _alike(gone, new, base, head)
     return tuple(pairs)
 
 
@@ -231,6 +235,48 @@ def _named(skills: Sequence[_Skill], end: SkillsAt) -> Mapping[str, list[_Skill]
         if name is not None:
             names[name].append(skill)
     return names
+
+
+def _alike(
+    gone: Sequence[_Skill], new: Sequence[_Skill], base: SkillsAt, head: SkillsAt
+) -> Iterator[_Pair]:
+    """Pairs that went and came under another name: each with the one that is most like it."""
+    if not gone or not new or len(gone) * len(new) > _MOST_COMPARED:
+        return
+    before = [(skill, _lines(base.text_of(skill.folder))) for skill in gone]
+    after = [(skill, _lines(head.text_of(skill.folder))) for skill in new]
+    likeness = [(_likeness(old, now), was, is_) for was, old in before for is_, now in after]
+    taken: set[PurePosixPath] = set()
+    for share, was, now in sorted(likeness, key=_most_alike_first):
+        if share >= _ALIKE and not taken & {was.folder, now.folder}:
+            taken |= {was.folder, now.folder}
+            yield was, now
+
+
+def _most_alike_first(found: tuple[float, _Skill, _Skill]) -> tuple[float, Sequence[PurePosixPath]]:
+    """Among equals the same order in both directions: what moved there moves back."""
+    share, was, now = found
+    return -share, sorted((was.folder, now.folder))
+
+
+_ALIKE = 0.5
+"""How much of the longer text has to be the same: as much as git asks of a rename."""
+_MOST_COMPARED = 10_000
+"""How many pairs of skills are held against each other; git looks at no more for renames."""
+
+
+def _lines(text: str) -> Counter[str]:
+    return Counter(filter(None, map(str.strip, text.splitlines())))
+
+
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    """The share of the longer text that is in both, line by line wherever it stands, in [0, 1]."""
+    longer = max(_length(one), _length(other))
+    return _length(one & other) / longer if longer else 0.0
+
+
+def _length(lines: Counter[str]) -> int:
+    return sum(len(line) * times for line, times in lines.items())
 
 
 # ---------------------------------------------------------------- what follows from a kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -23,6 +23,7 @@ from skill_delta.core.checks.text import (
     NotContains,
 )
 from skill_delta.core.checks.tools import CallArgs, Called, MaxCalls, Order
+from skill_delta.core.selection import EVERY_CASE, Selection
 from skill_delta.core.suite import Case, Check, Suite
 from skill_delta.core.wording import clipped
 from skill_delta.errors import Place
@@ -43,12 +44,22 @@ class CaseChangeKind(StrEnum):
     REMOVED = "removed"
 
 
+class CasePart(StrEnum):
+    """What a case asks with, beside its checks."""
+
+    TASK = "task"
+    MODE = "mode"
+    TOOLS = "tools"
+
+
 @dataclass(frozen=True, slots=True)
 class CaseChange:
     """What happened to the case of one name.
 
     `place` is where the head has it, or where the base had it if it was removed. `loosened` says
-    in one sentence each what an edited case no longer asks for.
+    in one sentence each what an edited case no longer asks for. `altered` are the parts of it that
+    read otherwise: it may be easier or harder for it. `deselected_by` is the part of the run's
+    selection that took the case at the base and takes it no longer (`tag smoke`), else blank.
 
     A case that is the same but for its name is a removed and an added one that point at each
     other: `renamed_to` is the name at the head of what the base has under `name`, `renamed_from`
@@ -62,20 +73,28 @@ class CaseChange:
     loosened: tuple[str, ...] = ()
     renamed_from: str | None = None
     renamed_to: str | None = None
+    altered: tuple[CasePart, ...] = ()
+    deselected_by: str = ""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the head has no case that asks what this one did."""
+        return self.kind is CaseChangeKind.REMOVED and self.renamed_to is None
 
     @property
     def weakens_the_suite(self) -> bool:
         """Whether the head asks for less than the base: to be named beside the verdict."""
-        is_gone = self.kind is CaseChangeKind.REMOVED and self.renamed_to is None
-        return is_gone or bool(self.loosened)
+        return self.is_gone or bool(self.loosened) or bool(self.deselected_by)
 
 
-def suite_changes(base: Suite | None, head: Suite | None) -> tuple[CaseChange, ...]:
+def suite_changes(
+    base: Suite | None, head: Suite | None, selection: Selection = EVERY_CASE
+) -> tuple[CaseChange, ...]:
     """What happened to each case: the head's in its order, then the removed ones in the base's.
 
     Cases are paired by name, as results are. Beyond that, one is taken for another only where all
     but the name is the same, so that no rename can hide an edit. None is an end where the skill has
-    no eval files.
+    no eval files. `selection` is what the run takes of either end.
     """
     before = {case.name: case for case in base.cases} if base else {}
     after = {case.name: case for case in head.cases} if head else {}
@@ -85,17 +104,22 @@ def suite_changes(base: Suite | None, head: Suite | None) -> tuple[CaseChange, .
         [case for name, case in after.items() if kinds[name] is not CaseChangeKind.UNCHANGED],
     )
     old_names = {now: was for was, now in new_names.items()}
-    return tuple(
-        CaseChange(
+
+    def change(name: str, kind: CaseChangeKind) -> CaseChange:
+        was, now = before.get(name), after.get(name)
+        is_edited = kind is CaseChangeKind.EDITED and name not in new_names
+        return CaseChange(
             name=name,
             kind=kind,
             place=(after.get(name) or before[name]).place,
-            loosened=() if name in new_names else _loosened(before.get(name), after.get(name)),
+            loosened=_loosened(was, now) if is_edited else (),
             renamed_from=old_names.get(name),
             renamed_to=new_names.get(name),
+            altered=tuple(_altered(was, now)) if is_edited else (),
+            deselected_by=_deselected_by(was, after.get(new_names.get(name, name)), selection),
         )
-        for name, kind in kinds.items()
-    )
+
+    return tuple(change(name, kind) for name, kind in kinds.items())
 
 
 def untouched(changes: Iterable[CaseChange]) -> frozenset[str]:
@@ -130,6 +154,26 @@ def _names_by_content(cases: Iterable[Case]) -> Mapping[str, Sequence[str]]:
     for case in cases:
         names[replace(case, name="").fingerprint].append(case.name)
     return names
+
+
+def _deselected_by(was: Case | None, now: Case | None, selection: Selection) -> str:
+    """What leaves out now what it took before. One that is gone was taken out otherwise."""
+    if was is None or now is None or not selection.admits(was):
+        return ""
+    return selection.misses(now)
+
+
+def _altered(was: Case | None, now: Case | None) -> Iterator[CasePart]:
+    if was is None or now is None:
+        return
+    with_parts = {
+        CasePart.TASK: replace(was, task=now.task),
+        CasePart.MODE: replace(was, mode=now.mode),
+        CasePart.TOOLS: replace(was, tools=now.tools),
+    }
+    for part, otherwise in with_parts.items():
+        if otherwise.fingerprint != was.fingerprint:
+            yield part
 
 
 # ---------------------------------------------------------------- what was loosened

@@ -5,10 +5,13 @@ The latter on one line, bounded, with nothing invisible in it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 LIMIT = 120
 """How many characters of someone else's text one sentence quotes."""
+
+MOST_LISTED = 10
+"""How many things one sentence names; the others it counts."""
 
 
 def visible(text: str) -> str:
@@ -82,3 +85,10 @@ def _shortest(value: float, sign: str) -> str:
 def count(number: int, noun: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b`: at most the first ten by name, ` and 3 more`."""
+    left = len(names) - MOST_LISTED
+    more = f" and {left:,} more" if left > 0 else ""
+    return f"{', '.join(names[:MOST_LISTED])}{more}"

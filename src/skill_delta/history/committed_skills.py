@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -15,6 +15,7 @@ from skill_delta.history.bundle import BundleError, Limits, extract_bundle
 from skill_delta.history.repository import BLOB, Repository, Unreadable
 from skill_delta.history.tree_files import TreeFiles
 from skill_delta.history.tree_skills import SkillEntry, TreeSkills
+from skill_delta.history.versions import NotASkillError, skill_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,34 @@ def read_changed_skills(
         return reader.read([c for c in changes if c.kind is not ChangeKind.REMOVED])
     except Unreadable as error:
         raise UnknownBase(str(error)) from None
+
+
+def names_at(
+    repository: Repository, commit: bytes, folders: Iterable[PurePosixPath]
+) -> Mapping[PurePosixPath, str]:
+    """What the skills in these folders of a commit are called, by folder.
+
+    One that cannot be read goes by its folder. Raises `UnknownBase` where a part of the commit is
+    not in this clone.
+    """
+    try:
+        skills = TreeSkills(repository, repository.commit(commit).tree)
+        return {folder: _name_at(repository, commit, folder, skills) for folder in folders}
+    except Unreadable as error:
+        raise UnknownBase(str(error)) from None
+
+
+def _name_at(
+    repository: Repository, commit: bytes, folder: PurePosixPath, skills: TreeSkills
+) -> str:
+    entry, root_name = skills.at(folder_bytes(folder)), repository.worktree.name
+    try:
+        if entry is not None:
+            path = folder_bytes(folder / entry.filename)
+            return skill_at(repository, commit, path, root_name).skill.name
+    except NotASkillError:
+        pass
+    return folder.name or root_name
 
 
 class _Reader:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from skill_delta.core.changes import ChangedFile, SkillChange, SkillFile, SkillsAt, skill_changes
+from skill_delta.core.skills import SkillVersion
 from skill_delta.history.base import Ends, UnknownBase
 from skill_delta.history.repository import Entry, Repository, Unreadable
 from skill_delta.history.tree_changes import FileChange, tree_changes
@@ -66,8 +67,16 @@ class _Comparison:
     def _skills_at(self, commit: bytes, skills: dict[bytes, SkillEntry]) -> SkillsAt:
         by_folder = {_place(folder): (folder, skill) for folder, skill in skills.items()}
 
+        def read(place: PurePosixPath) -> SkillVersion | None:
+            return _skill(self._repository, commit, *by_folder[place])
+
         def name_of(place: PurePosixPath) -> str | None:
-            return _name(self._repository, commit, *by_folder[place])
+            skill = read(place)
+            return skill.name if skill else None
+
+        def text_of(place: PurePosixPath) -> str:
+            skill = read(place)
+            return skill.instructions if skill else ""
 
         return SkillsAt(
             {
@@ -75,6 +84,7 @@ class _Comparison:
                 for place, (_, skill) in by_folder.items()
             },
             name_of,
+            text_of,
         )
 
 
@@ -91,13 +101,15 @@ def _folders_above(paths: Iterable[bytes]) -> list[bytes]:
     return sorted(found)
 
 
-def _name(repository: Repository, commit: bytes, folder: bytes, skill: SkillEntry) -> str | None:
+def _skill(
+    repository: Repository, commit: bytes, folder: bytes, skill: SkillEntry
+) -> SkillVersion | None:
     # Only a skill that may have moved is parsed here, and the parser takes long to load.
     from skill_delta.history.versions import NotASkillError, skill_at  # noqa: PLC0415
 
     path = b"/".join([*([folder] if folder else []), skill.filename.encode()])
     try:
-        return skill_at(repository, commit, path, repository.worktree.name).skill.name
+        return skill_at(repository, commit, path, repository.worktree.name).skill
     except NotASkillError:
         return None
 

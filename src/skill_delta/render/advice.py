@@ -16,8 +16,9 @@ _IN_SIGHT = 10
 
 
 def next_steps(report: Report) -> Listing:
-    """One step for each cause that is there; none after a pass."""
-    return steps([] if report.gate.passed else list(map(Markdown, _advice(report))))
+    """One step for each cause that is there; after a pass only what the cases are in need of."""
+    advice = _on_the_cases(report) if report.gate.passed else _advice(report)
+    return steps(list(map(Markdown, advice)))
 
 
 def steps(found: Sequence[Markdown]) -> Listing:
@@ -39,6 +40,14 @@ def _about_doubt(report: Report) -> Iterator[str]:
         )
 
 
+def _on_the_cases(report: Report) -> Iterator[str]:
+    if any(change.weakens_the_suite for each in report.suite_changes.values() for change in each):
+        yield (
+            "Look at the cases that the pull request removed, deselected or loosened: "
+            "`suite: base` judges by those of the base."
+        )
+
+
 def _advice(report: Report) -> Iterator[str]:
     if any(pair.fell for delta in report.deltas for pair in delta.pairs):
         yield (
@@ -49,11 +58,7 @@ def _advice(report: Report) -> Iterator[str]:
         yield "Read the failed checks above: the skill, or what a check asks of it, needs an edit."
     if report.gate.verdict is Verdict.INCONCLUSIVE:
         yield from _about_doubt(report)
-    if any(change.weakens_the_suite for each in report.suite_changes.values() for change in each):
-        yield (
-            "Look at the cases that the pull request removed or loosened: `suite: base` judges by "
-            "those of the base."
-        )
+    yield from _on_the_cases(report)
     if any(isinstance(source.version, Unresolved) for source in report.sources):
         yield (
             "Give the baseline something to resolve to: the reason above says what is missing. "

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from skill_delta.core.policy import GateMethod, Verdict
 from skill_delta.core.readings import Measure
-from skill_delta.core.suite_changes import CaseChangeKind
+from skill_delta.core.suite_changes import CaseChangeKind, CasePart
 from skill_delta.core.trials import Role
 
 SCHEMA_VERSION: Literal[1] = 1
@@ -305,7 +305,11 @@ class Environment(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteChange(_Part):
-    """What a pull request did to one eval case. `loosened` says what it no longer asks for."""
+    """What a pull request did to one eval case.
+
+    `loosened` says what it no longer asks for, `altered` which parts of it read otherwise, and
+    `deselected_by` what of the run's selection took it at the base and takes it no longer.
+    """
 
     skill: str
     case: str
@@ -313,6 +317,8 @@ class SuiteChange(_Part):
     loosened: list[str]
     renamed_from: str | None
     renamed_to: str | None
+    altered: list[CasePart]
+    deselected_by: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

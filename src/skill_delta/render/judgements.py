@@ -145,7 +145,7 @@ def _lines(judgement: Judgement, report: Report) -> Iterator[str]:
     yield _compatible(judgement)
     scope = replace(judgement.scope, untouched=True)
     untouched = report.readings.get(scope)
-    if untouched is not None:
+    if untouched is not None and not _tells_the_same(untouched, reading):
         cases = counted(len(untouched.measurement.comparable), "case")
         yield f"Over the {cases} that the pull request left as they were: {measured(untouched)}"
     yield ". ".join((*_beside(judgement), *_looks(reading, report)))
@@ -157,6 +157,12 @@ def _beside(judgement: Judgement) -> Iterator[str]:
     if judgement.ruling.note != "single-shot":
         # Single runs tell nothing of their noise, so nothing of what they could find.
         yield detectable(judgement.reading)
+
+
+def _tells_the_same(untouched: Reading, whole: Reading) -> bool:
+    """Whether both say the very same of as many cases: whoever reads one has read the other."""
+    cases = [len(reading.measurement.comparable) for reading in (untouched, whole)]
+    return cases[0] == cases[1] and measured(untouched) == measured(whole)
 
 
 def _compatible(judgement: Judgement) -> str:

@@ -131,6 +131,8 @@ def _suite_changes(report: Report) -> Iterator[document.SuiteChange]:
                 loosened=list(change.loosened),
                 renamed_from=change.renamed_from,
                 renamed_to=change.renamed_to,
+                altered=list(change.altered),
+                deselected_by=change.deselected_by or None,
             )
 
 

@@ -32,13 +32,22 @@ from skill_delta.render.escape import Markdown, untrusted
 from skill_delta.render.frame import NO_FRAME, Frame
 from skill_delta.render.judgements import spoken
 from skill_delta.render.page import Item, Listing, Page, Part, fitted, said
-from skill_delta.render.remarks import VERDICTS, summary_sentence, verdict_of, weakened_suites, why
+from skill_delta.render.remarks import (
+    VERDICTS,
+    altered_cases,
+    summary_sentence,
+    verdict_of,
+    weakened_suites,
+    weakening,
+    why,
+)
 from skill_delta.render.tables import skill_table
 
 FILE_CHARACTERS = 1_000_000
 """Where the report in a file ends. The JSON report is complete."""
 
 _REASONS_IN_SIGHT = 5
+_CASES_IN_SIGHT = 10
 
 T = TypeVar("T")
 
@@ -59,7 +68,7 @@ def render_markdown(report: Report, characters: int = FILE_CHARACTERS) -> str:
 def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:
     """The whole page, whatever its length. `elsewhere` is where to find what does not fit."""
     return Page(
-        heading=_heading(report.gate.verdict, verdict_of(report)),
+        heading=_heading(_icon(report), verdict_of(report)),
         parts={
             Part.REASONS: _reasons(report),
             Part.SKILLS: skill_table(report),
@@ -79,11 +88,17 @@ def page_of(report: Report, frame: Frame, elsewhere: Markdown) -> Page:
 
 def heading(verdict: Verdict) -> Markdown:
     """`❌ skill-delta: gate failed`, where there is no report to say more."""
-    return _heading(verdict, VERDICTS[verdict])
+    return _heading(_ICONS[verdict], VERDICTS[verdict])
 
 
-def _heading(verdict: Verdict, words: str) -> Markdown:
-    return Markdown(f"{_ICONS[verdict]} skill-delta: {words}")
+def _heading(icon: str, words: str) -> Markdown:
+    return Markdown(f"{icon} skill-delta: {words}")
+
+
+def _icon(report: Report) -> str:
+    """A pass by cases that the pull request took something from is none to look away from."""
+    weakened = report.gate.passed and weakening(report)
+    return _ICONS[Verdict.INCONCLUSIVE if weakened else report.gate.verdict]
 
 
 def _reasons(report: Report) -> Listing:
@@ -96,7 +111,11 @@ def _reasons(report: Report) -> Listing:
 
 
 def _reason_items(report: Report) -> Iterator[Item]:
-    """What speaks against a pass; where nothing does, what every gate found."""
+    """What speaks against a pass; where nothing does, what every gate found.
+
+    Above it what was taken from the cases that it rests on, below what else was done to them.
+    """
+    yield from _taken(list(weakened_suites(report)))
     judged = {judgement.scope: judgement for judgement in report.gate.judgements}
     for reason in report.gate.reasons:
         judgement = judged.get(reason.scope) if reason.scope else None
@@ -107,7 +126,18 @@ def _reason_items(report: Report) -> Iterator[Item]:
             yield Item(untrusted(words.title), tuple(map(untrusted, words.lines)))
         if not judged:
             yield from map(said, why(report))
-    yield from map(said, weakened_suites(report))
+    yield from map(said, altered_cases(report))
+
+
+def _taken(lines: Sequence[str]) -> Iterator[Item]:
+    """One reason whatever was taken: the verdict's own stay in sight below it."""
+    if len(lines) == 1:
+        yield said(lines[0])
+    elif lines:
+        left = len(lines) - _CASES_IN_SIGHT
+        more = [f"and {left:,} more"] if left > 0 else []
+        shown = map(untrusted, (*lines[:_CASES_IN_SIGHT], *more))
+        yield Item(Markdown("What the pull request took from its eval cases"), tuple(shown))
 
 
 def _judged(reason: Reason, judgement: Judgement, report: Report) -> Item:

@@ -17,8 +17,9 @@ from skill_delta.core.diagnostics import (
 from skill_delta.core.policy import Verdict
 from skill_delta.core.report import BaselineSource, Report, SkippedSkill, Summary
 from skill_delta.core.skills import SkillVersion, Unresolved
+from skill_delta.core.suite_changes import CaseChange
 from skill_delta.core.trials import NO_SKILL, CaseKey, Role, Skipped
-from skill_delta.core.wording import shown
+from skill_delta.core.wording import MOST_LISTED, clipped, listed, shown
 from skill_delta.render.figures import counted, rate, rate_delta, short
 
 
@@ -115,10 +116,38 @@ VERDICTS: Mapping[Verdict, str] = {
 
 
 def verdict_of(report: Report) -> str:
-    """The verdict; an inconclusive one may be known to be harmless as far as it goes."""
-    if report.gate.shows_no_regression:
-        return "no regression shown"
-    return VERDICTS[report.gate.verdict]
+    """The verdict; an inconclusive one may be known to be harmless as far as it goes.
+
+    With what a pull request took from the cases that it rests on: `gate passed, but 2 cases
+    removed`.
+    """
+    harmless = report.gate.shows_no_regression
+    verdict = "no regression shown" if harmless else VERDICTS[report.gate.verdict]
+    return verdict + weakening(report)
+
+
+def weakening(report: Report) -> str:
+    """`, but 2 cases removed, 1 loosened`: the end of a verdict; blank where no case was."""
+    found = Counter(_weakened_by(change) for change in _weakened(report))
+    ways = [way for way in ("removed", "deselected", "loosened") if found[way]]
+    if not ways:
+        return ""
+    first = f"{counted(found[ways[0]], 'case')} {ways[0]}"
+    parts = (first, *(f"{found[way]:,} {way}" for way in ways[1:]))
+    is_good = report.gate.passed or report.gate.shows_no_regression
+    return f", {'but' if is_good else 'and'} {', '.join(parts)}"
+
+
+def _weakened(report: Report) -> Iterator[CaseChange]:
+    cases = (change for changes in report.suite_changes.values() for change in changes)
+    return (change for change in cases if change.weakens_the_suite)
+
+
+def _weakened_by(change: CaseChange) -> str:
+    """The worst of what happened to a case that judges less than it did."""
+    if change.is_gone:
+        return "removed"
+    return "deselected" if change.deselected_by else "loosened"
 
 
 def why(report: Report) -> Iterator[str]:
@@ -132,22 +161,51 @@ def why(report: Report) -> Iterator[str]:
 def weakened_suites(report: Report) -> Iterator[str]:
     """What a pull request took from the cases that judge it: said beside the verdict."""
     for skill, changes in report.suite_changes.items():
-        removed = [shown(c.name) for c in changes if c.weakens_the_suite and not c.loosened]
+        removed = [shown(change.name) for change in changes if change.is_gone]
         if removed:
-            yield f"{skill}: the pull request removes {_listed(removed, 'case')}"
-        for change in changes:
-            if change.loosened:
-                asks = "; ".join(change.loosened[:_MOST_LOOSENED])
-                yield f"{skill}: the pull request loosens the case {shown(change.name)}: {asks}"
+            cases = counted(len(removed), "case")
+            yield f"{skill}: the pull request removes {cases}: {listed(removed)}"
+        yield from _deselected(skill, changes)
+        loosened = [change for change in changes if change.loosened]
+        for change in loosened[:MOST_LISTED]:
+            asks = "; ".join(change.loosened[:_MOST_LOOSENED])
+            yield f"{skill}: the pull request loosens the case {shown(change.name)}: {asks}"
+        if len(loosened) > MOST_LISTED:
+            more = counted(len(loosened) - MOST_LISTED, "more case")
+            yield f"{skill}: the pull request loosens {more}"
 
 
-_MOST_NAMED = 10
 _MOST_LOOSENED = 5
 
 
-def _listed(names: Sequence[str], noun: str) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{counted(len(names), noun)}: {', '.join(names[:_MOST_NAMED])}{more}"
+def _deselected(skill: str, changes: Sequence[CaseChange]) -> Iterator[str]:
+    """The cases that were taken at the base and are taken no longer."""
+    names: dict[str, list[str]] = {}
+    for change in changes:
+        if change.deselected_by:
+            name = shown(change.name)
+            now = f" (now {shown(change.renamed_to)})" if change.renamed_to else ""
+            names.setdefault(change.deselected_by, []).append(name + now)
+    for selection, cases in names.items():
+        are = "case is" if len(cases) == 1 else "cases are"
+        by = f"no longer selected by {clipped(selection)}"
+        yield f"{skill}: {len(cases):,} {are} {by}: {listed(cases)}"
+
+
+def altered_cases(report: Report) -> Iterator[str]:
+    """The cases that ask otherwise than before, of which nobody can tell whether it is less."""
+    for skill, changes in report.suite_changes.items():
+        altered = [change for change in changes if change.altered]
+        if len(altered) == 1:
+            what, parts = f"the case {shown(altered[0].name)} asks", _parts(altered[0], " and ")
+            yield f"{skill}: the pull request changes what {what}: its {parts}"
+        elif altered:
+            named = listed([f"{shown(each.name)} ({_parts(each, ', ')})" for each in altered])
+            yield f"{skill}: the pull request changes what {len(altered):,} cases ask: {named}"
+
+
+def _parts(change: CaseChange, between: str) -> str:
+    return between.join(change.altered)
 
 
 def _found(report: Report) -> Iterator[str]:

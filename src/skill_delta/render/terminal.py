@@ -23,6 +23,7 @@ from skill_delta.render.evidence import details, fraction, worst
 from skill_delta.render.judgements import bounds, interval_bar, ratio_lines, spoken
 from skill_delta.render.remarks import (
     HIGH_VARIANCE_HEADING,
+    altered_cases,
     high_variance_lines,
     low_signal_heading,
     low_signal_line,
@@ -31,6 +32,7 @@ from skill_delta.render.remarks import (
     suspect_heading,
     suspect_line,
     weakened_suites,
+    weakening,
 )
 
 _DETAIL = " " * 8
@@ -190,13 +192,14 @@ def _reading_lines(reading: Reading, under: str) -> Iterator[str]:
 
 
 def _judgement_block(report: Report, style: Style) -> Iterator[str]:
-    """What each gate found, and what would make it surer; the removed cases that judge no more."""
+    """What each gate found, and what would make it surer; what was done to the cases."""
     for judgement in report.gate.judgements:
         words = spoken(judgement, report)
         yield ""
         yield _painted(plain(words.title), style.important, style)
         yield from (f"  {plain(line)}" for line in words.lines)
-    yield from _list_block("Eval cases", weakened_suites(report), style)
+    cases = (*weakened_suites(report), *altered_cases(report))
+    yield from _list_block("Eval cases", cases, style)
 
 
 def _list_block(heading: str, lines: Iterable[str], style: Style) -> Iterator[str]:
@@ -209,18 +212,18 @@ def _list_block(heading: str, lines: Iterable[str], style: Style) -> Iterator[st
 
 
 def _gate_lines(report: Report, style: Style) -> Iterator[str]:
-    gate = report.gate
+    gate, cases = report.gate, weakening(report)
     match gate.verdict:
         case Verdict.PASS:
-            yield _painted("Gate passed", style.good, style)
+            yield _painted(f"Gate passed{cases}", style.doubtful if cases else style.good, style)
         case Verdict.FAIL:
-            yield _painted("Gate FAILED:", style.bad, style)
+            yield _painted(f"Gate FAILED{cases}:", style.bad, style)
         case Verdict.INCONCLUSIVE if gate.shows_no_regression:
-            yield _painted("No regression shown:", style.doubtful, style)
+            yield _painted(f"No regression shown{cases}:", style.doubtful, style)
         case Verdict.INCONCLUSIVE:
-            yield _painted("INCONCLUSIVE:", style.doubtful, style)
+            yield _painted(f"INCONCLUSIVE{cases}:", style.doubtful, style)
         case Verdict.NOT_MEASURED:
-            yield _painted("NOT MEASURED:", style.doubtful, style)
+            yield _painted(f"NOT MEASURED{cases}:", style.doubtful, style)
     yield from (f"  - {plain(reason.text)}" for reason in gate.reasons)
 
 

@@ -290,6 +290,10 @@ class Settings(_Checked):
         own = {name: skill.min_pass_rate for name, skill in self.per_skill.items()}
         return {**{n: rate for n, rate in own.items() if rate is not None}, **self.per_skill_min}
 
+    def barred_skills(self) -> frozenset[str]:
+        """The names of the skills that have a bar of their own."""
+        return frozenset((*self.skill_bars(), *self.skill_rates()))
+
 
 def config_schema() -> dict[str, JsonValue]:
     """The JSON Schema of the config file, for editors. It is kept in `schemas/`."""

@@ -20,6 +20,7 @@ from skill_delta.core.power import pass_is_reachable
 from skill_delta.core.readings import Scope
 from skill_delta.core.report import Environment, Provenance, Report, SkippedSkill
 from skill_delta.core.scorecard import effective_disable_hooks
+from skill_delta.core.selection import Selection
 from skill_delta.core.trials import nothing_to_offer
 from skill_delta.core.wording import count, percent
 from skill_delta.errors import Place, ServiceError, UserError
@@ -32,7 +33,6 @@ from skill_delta.preparation import (
     FoundSkill,
     Prepared,
     RunRequest,
-    Selection,
     ceiling_of_runs,
     chosen_cases,
     labels,
@@ -93,7 +93,7 @@ class Task:
 def evaluate(task: Task) -> Report:
     """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent."""
     settings, skills = task.settings, [candidate.found for candidate in task.candidates]
-    request = request_of(settings, _labels_by_name(skills))
+    request = request_of(settings, *labels_by_name(skills))
     if task.objections is not None:
         policy = replace(request.policy, needs_cases=False)
         request = replace(request, policy=policy, objections=tuple(task.objections))
@@ -221,20 +221,39 @@ def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:
     return Redactor([*filter(None, secrets), *of_url])
 
 
-def _labels_by_name(skills: Sequence[FoundSkill]) -> Mapping[str, Sequence[str]]:
-    """A skill goes by its label and by its name: a second skill of the name takes it from none."""
-    found: dict[str, list[str]] = {}
-    for label, skill in zip(labels(skills), skills, strict=True):
-        for name in dict.fromkeys((label, skill.working.skill.name)):
-            found.setdefault(name, []).append(label)
-    return found
+LabelsByName = Mapping[str, Sequence[str]]
 
 
-def request_of(settings: Settings, known: Mapping[str, Sequence[str]]) -> RunRequest:
-    """What the settings ask of a run of these skills. Bars of other skills are for other runs."""
+def labels_by_name(skills: Sequence[FoundSkill]) -> tuple[LabelsByName, LabelsByName]:
+    """What the skills go by where something is asked of one by its name: now, and formerly.
+
+    A skill goes by its label, and by its name with and without its folder: a second skill of the
+    name takes it from none.
+    """
+    now: dict[str, list[str]] = {}
+    formerly: dict[str, list[str]] = {}
+    for label, found in zip(labels(skills), skills, strict=True):
+        skill = found.working.skill
+        for name in dict.fromkeys((label, skill.name, f"{skill.name} ({skill.folder})")):
+            now.setdefault(name, []).append(label)
+        for name in found.former_names:
+            formerly.setdefault(name, []).append(label)
+    return now, formerly
+
+
+def request_of(settings: Settings, *known: LabelsByName) -> RunRequest:
+    """What the settings ask of a run of these skills. Bars of other skills are for other runs.
+
+    Of the bars that a skill has by its names now and by its former ones the highest holds: no
+    change of name gets around one.
+    """
 
     def of_these(bars: Mapping[str, float]) -> Mapping[str, float]:
-        return {label: bar for name, bar in bars.items() for label in known.get(name, ())}
+        highest: dict[str, float] = {}
+        for names in known:
+            own = {label: bar for name, bar in bars.items() for label in names.get(name, ())}
+            highest |= {label: max(bar, highest.get(label, bar)) for label, bar in own.items()}
+        return highest
 
     interval = settings.gate == "interval"
     fails_on_error = settings.fail_on_error

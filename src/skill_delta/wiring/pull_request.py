@@ -12,6 +12,7 @@ from skill_delta.core.changes import ChangeKind, SkillChange, baselines_for
 from skill_delta.core.documents import Document, read_document
 from skill_delta.core.policy import Reason, Verdict
 from skill_delta.core.report import Provenance, Report, SkippedSkill
+from skill_delta.core.selection import Selection
 from skill_delta.core.suite import Suite
 from skill_delta.core.suite_changes import CaseChange, suite_changes
 from skill_delta.errors import UserError, UserErrors, gathered
@@ -25,11 +26,18 @@ from skill_delta.history.committed_skills import (
 from skill_delta.history.pull_request_baselines import PullRequestBaselines
 from skill_delta.history.repository import Repository
 from skill_delta.history.tree_files import TreeFiles
-from skill_delta.preparation import FoundSkill, Selection, labels
+from skill_delta.preparation import FoundSkill, labels
 from skill_delta.settings.commands import COMMANDS
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES, settle
-from skill_delta.wiring.assembly import Candidate, Surroundings, Task, evaluate
+from skill_delta.wiring.assembly import (
+    Candidate,
+    Surroundings,
+    Task,
+    evaluate,
+    labels_by_name,
+)
+from skill_delta.wiring.base_end import BaseEnd, NamedBars
 from skill_delta.wiring.records import Keeping
 from skill_delta.wiring.report_folder import ReportFolder
 from skill_delta.wiring.terminal import Terminal
@@ -142,16 +150,20 @@ def measure(
     admitted, objections = _capped(changes.skills, settings.max_skills)
     found = read_changed_skills(changes.repository, changes.ends.head, admitted, scratch)
     evaluated = [skill for skill in found if _is_evaluated(skill, settings)]
-    candidates = _candidates(changes, evaluated, settings)
+    before = BaseEnd.of(changes.repository, changes.ends.base, changes.skills)
+    candidates = _candidates(changes, evaluated, before, settings)
     history = PullRequestBaselines(changes.repository, changes.ends, evaluated, scratch)
-    objections += _refusals(changes, found, candidates, settings)
+    objections += _refusals(changes, found, candidates, before, settings)
+    known = labels_by_name([candidate.found for candidate in candidates])
+    bars = NamedBars(settings.barred_skills(), known, changes.skills, before)
+    objections += bars.doubts()
 
     def around() -> Surroundings:
         ends = changes.ends
         return Surroundings(
             Provenance(ends.base.hex(), ends.head.hex(), changes=changes.skills),
             skipped=tuple(_skipped_new(found, settings)),
-            first_notes=tuple(config_changes(changes, config)),
+            first_notes=(*config_changes(changes, config), *bars.kept(), *bars.dropped()),
             notes=tuple(_history_notes(evaluated, candidates, history)),
         )
 
@@ -182,15 +194,22 @@ def _is_evaluated(skill: ChangedSkill, settings: Settings) -> bool:
 
 
 def _candidates(
-    changes: PullRequestChanges, skills: Sequence[ChangedSkill], settings: Settings
+    changes: PullRequestChanges,
+    skills: Sequence[ChangedSkill],
+    before: BaseEnd,
+    settings: Settings,
 ) -> tuple[Candidate, ...]:
-    candidates, errors = gathered(lambda skill: _candidate(changes, skill, settings), skills)
+    candidates, errors = gathered(
+        lambda skill: _candidate(changes, skill, before, settings), skills
+    )
     if errors:
         raise UserErrors(errors)
     return candidates
 
 
-def _candidate(changes: PullRequestChanges, skill: ChangedSkill, settings: Settings) -> Candidate:
+def _candidate(
+    changes: PullRequestChanges, skill: ChangedSkill, before: BaseEnd, settings: Settings
+) -> Candidate:
     """A changed skill with the cases that judge it, and what was done to them.
 
     A new skill has no cases at the base, so its own judge it whatever `suite` says.
@@ -199,32 +218,29 @@ def _candidate(changes: PullRequestChanges, skill: ChangedSkill, settings: Setti
     suite = read_suite(name, changes.head_files, change.folder)
     case_changes: tuple[CaseChange, ...] = ()
     if change.base_folder is not None:
-        at_base = _suite_at_base(changes, name, change.base_folder)
-        # A pull request may well be the one that puts broken eval files right.
+        at_base = before.suite(change.base_folder)
         if not isinstance(at_base, UserError):
-            case_changes = suite_changes(at_base, suite)
-            suite = at_base if settings.suite == "base" else suite
-        elif settings.suite == "base":
-            raise at_base
+            case_changes = suite_changes(at_base, suite, _selection(settings))
+        elif suite is not None:
+            # A pull request may well be the one that puts broken eval files right.
+            suite = replace(suite, notes=(*suite.notes, before.unknown(at_base)))
+        if settings.suite == "base":
+            suite = before.judging_suite(change.base_folder, name)
     baselines = baselines_for(change, settings.baseline, settings.new_skills)
-    found = FoundSkill(skill.working, suite, baselines, case_changes)
+    former_names = before.names_of(change.base_folder)
+    found = FoundSkill(skill.working, suite, baselines, case_changes, former_names)
     return Candidate(found, changes.head_files, change.folder)
 
 
-def _suite_at_base(
-    changes: PullRequestChanges, name: str, folder: PurePosixPath
-) -> Suite | UserError | None:
-    """The cases that the base has, or what is wrong with its eval files."""
-    try:
-        return read_suite(name, changes.base_files, folder)
-    except UserError as error:
-        return error
+def _selection(settings: Settings) -> Selection:
+    return Selection(settings.tag, settings.case)
 
 
 def _refusals(
     changes: PullRequestChanges,
     found: Sequence[ChangedSkill],
     candidates: Sequence[Candidate],
+    before: BaseEnd,
     settings: Settings,
 ) -> list[Reason]:
     """What the pull request may not do, whatever its cases say."""
@@ -241,12 +257,12 @@ def _refusals(
         if change.kind is ChangeKind.REMOVED and _is_hidden(changes, change.folder)
     ]
     changed = {skill.working.location: skill.change for skill in found}
-    selection = Selection(settings.tag, settings.case)
+    selection = _selection(settings)
     for candidate in candidates:
         if _selected(candidate.found.suite, selection):
             continue
         change = changed[candidate.found.working.location]
-        if _had_cases(changes, change, selection):
+        if _had_cases(before, change, selection):
             reasons.append(Reason(f"skill {change.folder}: all of its eval cases were removed"))
         elif settings.uncovered_skills == "fail":
             reasons.append(
@@ -268,10 +284,10 @@ def _selected(suite: Suite | None, selection: Selection) -> bool:
     return suite is not None and any(selection.admits(case) for case in suite.cases)
 
 
-def _had_cases(changes: PullRequestChanges, change: SkillChange, selection: Selection) -> bool:
+def _had_cases(before: BaseEnd, change: SkillChange, selection: Selection) -> bool:
     if change.base_folder is None:
         return False
-    suite = _suite_at_base(changes, "", change.base_folder)
+    suite = before.suite(change.base_folder)
     # There were eval files: that they were broken does not excuse removing them.
     return isinstance(suite, UserError) or _selected(suite, selection)
 

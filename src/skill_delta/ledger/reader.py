@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -17,6 +16,7 @@ from skill_delta.core.trials import Outcome, Subject, Trial
 from skill_delta.core.wording import clipped
 from skill_delta.errors import Place, UserError
 from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, TrialLine
+from skill_delta.regular_files import open_regular
 
 LONGEST_LINE = 64 * 1024 * 1024
 
@@ -127,7 +127,7 @@ def _cost_of(line: TrialLine | None) -> Spend:
 
 def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:
     """Every line that is not blank, with its place; None for half a line."""
-    with os.fdopen(_opened(path), "rb") as file:
+    with _opened(path) as file:
         for number in itertools.count(1):
             place = Place(str(path), number)
             try:
@@ -166,16 +166,12 @@ def _read(raw: bytes, place: Place) -> RunLine | TrialLine | EndLine | None:
         raise UserError(problem, place=place) from None
 
 
-def _opened(path: Path) -> int:
+def _opened(path: Path) -> BinaryIO:
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return open_regular(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UserError(f"the record {path} cannot be read: {reason}") from None
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise UserError(f"the record {path} is no file")
-    return file
 
 
 def _first(error: ValueError) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ from pydantic import JsonValue
 
 from skill_delta.errors import UserError
 from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialLine
+from skill_delta.regular_files import append_to_regular
 
 LINES_A_SYNC = 16
 SECONDS_A_SYNC = 1.0
@@ -94,16 +94,13 @@ class RecordWriter:
 
 
 def _opened(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, flags, 0o644)
+        file = append_to_regular(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UserError(f"the record {path} cannot be written: {reason}") from None
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise UserError(f"the record {path} is no file")
         _lock(file, path)
         size = os.fstat(file).st_size
         if size and os.pread(file, 1, size - 1) != b"\n":

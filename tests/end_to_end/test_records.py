@@ -101,12 +101,12 @@ class Reporting:
         self._folder = folder
         self._called = 0
 
-    def __call__(self, *arguments: object) -> Told:
+    def __call__(self, *arguments: object, key: str = "") -> Told:
         self._called += 1
         named = ("json", "junit", "markdown")
         paths = {name: self._folder / f"{self._called}.{name}" for name in named}
         flags = [part for name, path in paths.items() for part in (f"--{name}-output", path)]
-        ended = self._skill_delta(*arguments, *flags)
+        ended = self._skill_delta(*arguments, *flags, env={"SKILL_DELTA_API_KEY": key})
         assert ended.exit_code != ExitCode.BUG, ended.all
         read = {name: path.read_text() if path.exists() else "" for name, path in paths.items()}
         return Told(ended.exit_code, _without_plan(ended), **read)
@@ -310,6 +310,40 @@ def test_a_service_that_gives_out_is_reported_letter_for_letter(
         assert len(stand_in.requests) == asked
     assert ran.exit_code == 3
     assert ran.report["summary"]["not_run"] > 0
+
+
+KEY = "my-own-key-of-8"
+ALIKE = ("ghp_" + "A1b2" * 9, "ghp_" + "B1b2" * 9, f"greets {KEY}", "greets (redacted)")
+"""Names of cases that are the same text once secrets are taken out of them, two and two."""
+
+
+@pytest.mark.parametrize("failing", ALIKE)
+def test_cases_that_are_alike_but_for_a_secret_are_kept_apart(
+    failing: str, skill: Skill, told: Reporting, record: Path
+) -> None:
+    """One of them failed, so the run did; whatever is made of its record says so."""
+    skill.ask(
+        "cases:\n"
+        + "".join(
+            f"  - name: {name}\n    task: '{name == failing}'\n"
+            "    assertions: [{kind: contains, value: 'False'}]\n"
+            for name in ALIKE
+        )
+    )
+    with ModelStandIn(lambda request: says(request.last)) as model:
+        live = ("--runner", "openai", "--model", "m", "--base-url", model.url)
+        run = ("run", "greeter", *live, *NONE)
+        ran = told(*run, "--record", record, key=KEY)
+        asked = len(model.requests)
+        again = told("report", record)
+        resumed = told(*run, "--resume", record, key=KEY)
+        assert len(model.requests) == asked
+
+    for each in (ran, again, resumed, told("report", record), told("report", record, "--regrade")):
+        assert each.exit_code == 1
+        assert each.report["summary"] == ran.report["summary"]
+    assert resumed.console == ran.console
+    assert not any(secret in record.read_text() for secret in (*ALIKE[:2], KEY))
 
 
 # ---------------------------------------------------------------- resumed

@@ -198,6 +198,13 @@ class TrialLine(_Line):
                     cost_usd=outcome.cost_usd,
                 )
 
+    @property
+    def spend(self) -> Spend:
+        """What the trial cost, answered or lost."""
+        if self.error is not None or self.transcript is None:
+            return Spend(self.usage, self.cost_usd)
+        return Spend(self.transcript.usage, self.transcript.cost_usd)
+
     def outcome_of(self, trial: Trial) -> Outcome:
         """What the trial ended as. Raises ValueError for a line that says neither."""
         if self.error is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from skill_delta.core.scores import Spend
 from skill_delta.core.trials import Outcome, Subject, Trial
-from skill_delta.core.wording import clipped
+from skill_delta.core.wording import clipped, shown
 from skill_delta.errors import Place, UserError
 from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, TrialLine
 from skill_delta.regular_files import open_regular
@@ -77,10 +77,23 @@ def read_record(path: Path) -> Record | None:
         return None
     try:
         subjects = tuple(subject.restored() for subject in found.run.subjects)
+        _refuse_doubles(subjects)
     except ValueError as error:
         raise UserError(f"the record {path} cannot be read: {_first(error)}") from None
     own = frozenset(found.own)
     return Record(found.run, subjects, found.trials, own, found.end, found.superseded)
+
+
+def _refuse_doubles(subjects: Sequence[Subject]) -> None:
+    """Of two that go by one name a report would take the answers of one for those of both."""
+    names = [subject.label for subject in subjects]
+    for subject in subjects:
+        of_cases = [(subject.label, case.name) for case in subject.cases]
+        of_arms = [(subject.label, arm.baseline) for arm in (subject.candidate, *subject.baselines)]
+        if any(len(set(each)) < len(each) for each in (names, of_cases, of_arms)):
+            raise ValueError(
+                f"two skills, or two cases or arms of {shown(subject.label)}, share a name"
+            )
 
 
 @dataclass(slots=True)
@@ -108,21 +121,13 @@ class _Reading:
     def _add_trial(self, line: TrialLine, place: Place) -> None:
         if line.error is None and line.transcript is None:
             raise UserError("a trial has neither an answer nor an error", place=place)
+        before = self.trials.get(line.key)
         # Only answers are taken over word for word. A trial that was lost again in the same way
         # was paid for again.
-        if line.error is not None or self.trials.get(line.key) != line:
-            self.superseded += _cost_of(self.trials.get(line.key))
+        if before is not None and (line.error is not None or before != line):
+            self.superseded += before.spend
         self.trials[line.key] = line
         self.own.add(line.key)
-
-
-def _cost_of(line: TrialLine | None) -> Spend:
-    if line is None:
-        return Spend()
-    if line.error is not None:
-        return Spend(line.usage, line.cost_usd)
-    answered = line.transcript
-    return Spend(answered.usage, answered.cost_usd) if answered else Spend()
 
 
 def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:

@@ -312,6 +312,53 @@ def test_a_service_that_gives_out_is_reported_letter_for_letter(
     assert ran.report["summary"]["not_run"] > 0
 
 
+BY_INTERVAL = (*NONE, "--gate", "interval", "--min-delta", "0", "--min-pass-rate", "0")
+CEILING = ("--max-tokens", "1", "--concurrency", "1")
+LOST = '  - {error: "503 from the provider", usage: {input_tokens: 5, output_tokens: 0}}\n'
+
+
+@pytest.mark.parametrize(
+    ("replies", "flags", "code"),
+    [
+        (LOST, BY_INTERVAL, 0),
+        (LOST, (*NONE, "--min-delta", "0"), 1),
+        (ALL_FINE, CEILING, 3),
+    ],
+    ids=["an outage", "an outage that the gate names a failure", "a ceiling"],
+)
+@pytest.mark.parametrize("regrade", [(), ("--regrade",)])
+def test_what_a_run_let_through_its_record_lets_through(
+    replies: str,
+    flags: Sequence[object],
+    code: int,
+    regrade: Sequence[object],
+    skill: Skill,
+    told: Reporting,
+    record: Path,
+) -> None:
+    """`on-unmeasured` decides of an outage, there as here; of a failure and a ceiling nowhere."""
+    skill.reply(replies)
+    run = ("run", "greeter", *SCRIPTED, *flags)
+
+    ran = told(*run, "--on-unmeasured", "pass", "--record", record)
+
+    assert ran.exit_code == code
+    assert told("report", record, *regrade) == ran
+
+
+def test_a_run_that_was_killed_let_nothing_through(
+    skill: Skill, told: Reporting, record: Path
+) -> None:
+    """It never came to say that nothing was measured."""
+    skill.reply(LOST)
+    run = ("run", "greeter", *SCRIPTED, *BY_INTERVAL)
+    assert told(*run, "--on-unmeasured", "pass", "--record", record).exit_code == 0
+    whole = record.read_text().splitlines(keepends=True)
+    record.write_text("".join(whole[:-1]))
+
+    assert told("report", record).exit_code == 3
+
+
 KEY = "my-own-key-of-8"
 ALIKE = ("ghp_" + "A1b2" * 9, "ghp_" + "B1b2" * 9, f"greets {KEY}", "greets (redacted)")
 """Names of cases that are the same text once secrets are taken out of them, two and two."""

@@ -115,7 +115,7 @@ def test_a_case_that_failed_fails_in_the_record_whatever_it_is_called(
         write(path, [head, *lines, an_end()], redact().redact)
         text, record = path.read_text(), read(path)
 
-    report = report_of(record)
+    report, _ = report_of(record)
 
     assert not any(secret in text for secret in SECRETS)
     assert len({(s.label, c.name) for s in record.subjects for c in s.cases}) == len(trials)

@@ -259,6 +259,7 @@ def request_of(settings: Settings, known: Mapping[str, Sequence[str]]) -> RunReq
         at_once=settings.concurrency,
         seed=settings.seed,
         max_cases=settings.max_cases,
+        on_unmeasured=settings.on_unmeasured,
     )
 
 

@@ -497,6 +497,27 @@ def test_a_higher_ceiling_lets_a_run_go_on(skill: Skill, told: Reporting, record
     assert timeless(resumed.report) == timeless(undisturbed.report)
 
 
+@pytest.mark.parametrize(
+    ("edit", "asked"),
+    [(nothing, 0), (reworded, 1), (one_case_edited, 1), (one_case_renamed, 1)],
+)
+def test_a_ceiling_is_that_of_the_whole_record(
+    edit: Callable[[Skill], None], asked: int, skill: Skill, told: Reporting, record: Path
+) -> None:
+    """What its trials cost is spent, whatever became of them; a ceiling lets one more start."""
+    with ModelStandIn(lambda request: says(f"Hello! {request.last}")) as model:
+        live = ("--runner", "openai", "--model", "m", "--base-url", model.url)
+        run = ("run", "greeter", *live, "--repeat", "2", "--concurrency", "1")
+        spent = told(*run, "--record", record).report["summary"]["tokens"]
+        edit(skill)
+        before = len(model.requests)
+        for _ in range(2):
+            resumed = told(*run, "--max-tokens", spent + 1, "--resume", record)
+
+    assert len(model.requests) - before == asked
+    assert resumed.exit_code == (3 if asked else 0)
+
+
 def test_a_lost_trial_that_never_ran_again_is_still_billed(
     skill: Skill, told: Reporting, record: Path
 ) -> None:

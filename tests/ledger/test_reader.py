@@ -162,6 +162,18 @@ def test_an_answer_that_was_taken_over_was_paid_for_once(path: Path) -> None:
     assert read(path).superseded == Spend()
 
 
+def test_all_that_a_record_cost_is_known(path: Path) -> None:
+    """Answers once, however often they were taken over; what was lost as often as it was."""
+    other = recorded(lost(a_trial(case="another"), tokens=7, cost_usd=0.25))
+    for _ in range(2):
+        write(path, [a_run(), recorded(lost(tokens=40, cost_usd=0.5)), other])
+    for _ in range(2):
+        write(path, [a_run(), answered(0)])
+
+    of_answer = answered(0).spend
+    assert read(path).spent == of_answer + Spend(Usage(2 * 40 + 2 * 7, 0), 2 * 0.5 + 2 * 0.25)
+
+
 # ---------------------------------------------------------------- no record
 
 

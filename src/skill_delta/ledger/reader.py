@@ -45,6 +45,11 @@ class Record:
         return self.trials[key].outcome_of(trial) if key in self.of_last_run else None
 
     @property
+    def spent(self) -> Spend:
+        """What all its trials cost, those that were run again once for each time."""
+        return sum((line.spend for line in self.trials.values()), self.superseded)
+
+    @property
     def unknown(self) -> int:
         """How many trials are of no skill, case or arm of the last run: no report has them."""
         known = {

@@ -18,6 +18,7 @@ from skill_delta.core.looks import MOST_REPETITIONS, Looks
 from skill_delta.core.policy import GatePolicy
 from skill_delta.core.report import Environment, Provenance
 from skill_delta.core.scorecard import BaselineMode, leg_run_id
+from skill_delta.core.scores import Spend
 from skill_delta.core.suite import Mode
 from skill_delta.core.trials import Role
 from skill_delta.core.wording import count
@@ -78,6 +79,11 @@ class Keeping:
     legs: tuple[Path, Path] | None = None
     resumed: Record | None = None
     run_id: str = ""
+
+    @property
+    def spent(self) -> Spend:
+        """What the record's trials cost, of which the run that goes on with it is a part."""
+        return self.resumed.spent if self.resumed else Spend()
 
 
 @contextlib.contextmanager

@@ -25,6 +25,13 @@ MODEL_RUNNERS = ("openai",)
 
 RUNNERS = ("scripted", *MODEL_RUNNERS)
 
+INCREASES: Mapping[Measure, str] = {
+    Measure.TOKENS: "max_token_increase",
+    Measure.COST: "max_cost_increase",
+    Measure.LATENCY: "max_latency_increase",
+}
+"""The setting that bounds how much more of each the candidate may use."""
+
 
 def kebab(name: str) -> str:
     return name.replace("_", "-")
@@ -266,11 +273,7 @@ class Settings(_Checked):
 
     def increases(self) -> Mapping[Measure, float]:
         """How much more of each the candidate may use, where that is bounded."""
-        bounds = {
-            Measure.TOKENS: self.max_token_increase,
-            Measure.COST: self.max_cost_increase,
-            Measure.LATENCY: self.max_latency_increase,
-        }
+        bounds = {measure: getattr(self, name) for measure, name in INCREASES.items()}
         return {measure: bound for measure, bound in bounds.items() if bound is not None}
 
     def bars(self) -> Mapping[str, float]:

@@ -13,7 +13,7 @@ from skill_delta.core.documents import Document, Path
 from skill_delta.core.intervals import MOST_LOOKS
 from skill_delta.errors import UserError, UserErrors
 from skill_delta.settings.commands import RUN, Command
-from skill_delta.settings.model import Settings, kebab
+from skill_delta.settings.model import INCREASES, Settings, kebab
 
 CONFIG_FILES = tuple(
     f"{folder}skill-delta.{ending}" for folder in (".github/", "") for ending in ("yml", "yaml")
@@ -112,10 +112,7 @@ def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]
     problems += [
         UserError(f"--{name} has nothing to compare with: no baseline was named")
         for name, asked in (
-            *(
-                (f"max-{measure}-increase".replace("tokens", "token"), True)
-                for measure in settings.increases()
-            ),
+            *((kebab(INCREASES[measure]), True) for measure in settings.increases()),
             ("max-regressed-cases", settings.max_regressed_cases is not None),
             ("scorecard", settings.scorecard is not None),
         )

@@ -10,18 +10,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from skill_delta import __version__
 from skill_delta.core.intervals import MOST_LOOKS
-from skill_delta.core.looks import MOST_REPETITIONS, Looks
-from skill_delta.core.policy import GatePolicy
+from skill_delta.core.looks import Looks
 from skill_delta.core.report import Environment, Provenance
 from skill_delta.core.scorecard import BaselineMode, leg_run_id
 from skill_delta.core.scores import Spend
 from skill_delta.core.suite import Mode
 from skill_delta.core.trials import Role
-from skill_delta.core.wording import count
+from skill_delta.core.wording import clipped, count
 from skill_delta.errors import UserError
 from skill_delta.execution import NoLedger
 from skill_delta.ledger.document import RecordedSubject, RunLine, TrialKey
@@ -31,6 +30,7 @@ from skill_delta.ledger.reader import Record
 from skill_delta.ledger.writer import RecordWriter
 from skill_delta.ports import Ledger
 from skill_delta.preparation import Prepared, RunRequest
+from skill_delta.settings.model import INCREASES, Settings
 
 _REQUEST: TypeAdapter[RunRequest] = TypeAdapter(RunRequest)
 
@@ -167,7 +167,7 @@ def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
     """What was settled before the recorded run. Raises ValueError for a request that is none."""
     run = record.run
     request = _REQUEST.validate_python(run.request)
-    _refuse_impossible(request.policy)
+    _refuse_impossible(request)
     alone = not any(subject.baselines for subject in record.subjects)
     looks = _looks_of_leg(record, request.policy.looks) if alone else request.policy.looks
     ready = Prepared(
@@ -182,17 +182,31 @@ def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
     return ready, replace(request, policy=replace(request.policy, looks=looks))
 
 
-def _refuse_impossible(policy: GatePolicy) -> None:
+def _refuse_impossible(request: RunRequest) -> None:
     """No run was judged by numbers that settings do not take, but a record may hold any."""
-    looks = policy.looks
-    is_possible = (
-        1 <= looks.repetitions <= looks.most <= MOST_REPETITIONS
-        and looks.planned <= MOST_LOOKS
-        and 0 < policy.confidence < 1
-        and 0 <= policy.margin <= 1
-    )
-    if not is_possible:
-        raise ValueError("no gate has such repetitions, such a confidence or such a margin")
+    policy, looks = request.policy, request.policy.looks
+    numbers = {
+        "concurrency": request.at_once,
+        "max_cases": request.max_cases,
+        "repeat": looks.repetitions,
+        "max_repeat": looks.most,
+        "min_repeats": policy.min_repeats,
+        "margin": policy.margin,
+        "confidence": policy.confidence,
+        "min_pass_rate": policy.min_pass_rate,
+        "per_skill_min": policy.skill_min_pass_rate,
+        "min_delta": policy.min_delta,
+        "per_skill": {name: {"min-delta": bar} for name, bar in policy.skill_min_delta.items()},
+        "max_regressed_cases": policy.max_regressed_cases,
+        **{setting: policy.max_increase.get(of) for of, setting in INCREASES.items()},
+    }
+    try:
+        Settings.model_validate(numbers)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{clipped('.'.join(map(str, first['loc'])))}: {first['msg']}") from None
+    if looks.most < looks.repetitions or looks.planned > MOST_LOOKS:
+        raise ValueError("no gate has such looks")
 
 
 def _looks_of_leg(record: Record, planned: Looks) -> Looks:

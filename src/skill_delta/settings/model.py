@@ -85,6 +85,14 @@ def _named_numbers(parts: Sequence[object]) -> dict[str, float]:
     return numbers
 
 
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class _Checked(BaseModel):
     model_config = ConfigDict(
         frozen=True,
@@ -94,6 +102,16 @@ class _Checked(BaseModel):
         populate_by_name=True,
         use_attribute_docstrings=True,
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _texts_are_utf8(cls, value: object) -> object:
+        # What an argument or a variable has of other bytes comes as halves of surrogate pairs,
+        # which no report, record or request can hold.
+        texts = value if isinstance(value, list | Mapping) else [value]
+        if not all(_is_utf8(text) for text in texts if isinstance(text, str)):
+            raise PydanticCustomError("utf8", "should be text in UTF-8")
+        return value
 
 
 class PerSkill(_Checked):

@@ -450,8 +450,13 @@ def test_only_what_changed_runs_again(
 
     assert len(model.requests) - before == asked
     noted = f"{stale} recorded trials could not be used"
+    strangers = "4 recorded trials of no skill, case or baseline of this run"
+    again = told("report", record)
     assert (noted in resumed.console) == bool(stale)
-    assert told("report", record).report["summary"] == resumed.report["summary"]
+    for each in (resumed, again):
+        assert (strangers in each.console) == (edit is one_case_renamed)
+    assert again.report["summary"] == resumed.report["summary"]
+    assert again == resumed or stale
 
 
 def test_another_model_is_asked_everything(skill: Skill, told: Reporting, record: Path) -> None:
@@ -685,6 +690,50 @@ def test_a_folder_in_a_records_place_is_told_before_anything_is_spent(
 
 
 # ---------------------------------------------------------------- what cannot be
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--record",),
+        ("--resume",),
+        ("--out",),
+        ("--baseline-mode", "skill-off", "--out"),
+        ("--baseline-mode", "both", "--out"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    "place",
+    [
+        "evals/run.jsonl",
+        "evals/run.json",
+        "run.jsonl",
+        "evals/../run.eval.yaml",
+        "linked/run.jsonl",
+    ],
+)
+def test_a_record_lies_in_no_skill(
+    place: str, flags: Sequence[str], skill: Skill, skill_delta: CommandLine, tmp_path: Path
+) -> None:
+    """There it would be read as an eval file, or change the skill with every trial."""
+    folder = skill.repository.folder / "greeter"
+    (folder / "linked").symlink_to(folder / "evals")
+    if "--resume" in flags:
+        (folder / place).write_bytes(b"")
+    before = sorted(folder.rglob("*"))
+
+    refused = skill_delta("run", "greeter", *SCRIPTED, *flags, f"greeter/{place}")
+
+    assert refused.exit_code == 2
+    assert "lies in the folder of the skill 'greeter'" in refused.err
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_record_may_lie_beside_a_skill(skill: Skill, skill_delta: CommandLine) -> None:
+    """Also where its name begins as the skill's folder does."""
+    for record in ("run.jsonl", "greeter.jsonl", "greeter-records/run.jsonl"):
+        assert skill_delta("run", "greeter", *SCRIPTED, "--record", record).exit_code == 0
 
 
 FULL_DISK = """

@@ -104,7 +104,7 @@ def test_what_a_power_cut_leaves_is_left_out(half: bytes, path: Path) -> None:
 
 
 def test_trials_that_no_skill_of_the_run_has_are_counted(path: Path) -> None:
-    """Of another case, skill or baseline: nothing is made of them, and their number is known."""
+    """Of another case, skill or baseline: no report has them, and their number is known."""
     strangers = [
         a_trial(case="another"),
         a_trial(skill="another"),
@@ -114,7 +114,9 @@ def test_trials_that_no_skill_of_the_run_has_are_counted(path: Path) -> None:
     lines = [recorded(scored(trial)) for trial in (a_trial(), a_trial(arm="previous"), *strangers)]
     write(path, [a_run(), *lines])
 
-    assert read(path).unknown == len(strangers)
+    record = read(path)
+
+    assert record.of_none(record.subjects) == len(strangers)
 
 
 def test_the_last_run_is_the_one_that_is_read(path: Path) -> None:

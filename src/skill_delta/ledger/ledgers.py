@@ -28,6 +28,8 @@ class RecordLedger:
     spent_before: Spend = Spend()
     stale: set[TrialKey] = field(default_factory=set)
     """Recorded trials of which the skill, the case, the runner or the model is now another."""
+    of_none: int = 0
+    """How many recorded trials are of no skill, case or baseline of this run."""
 
     def __post_init__(self) -> None:
         if self.recorded is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,16 +49,20 @@ class Record:
         """What all its trials cost, those that were run again once for each time."""
         return sum((line.spend for line in self.trials.values()), self.superseded)
 
-    @property
-    def unknown(self) -> int:
-        """How many trials are of no skill, case or arm of the last run: no report has them."""
+    def of_none(
+        self, subjects: Iterable[Subject], called: Callable[[TrialKey], TrialKey] = lambda key: key
+    ) -> int:
+        """How many trials are of no skill, case or baseline of these: no report has them.
+
+        `called` gives a key of theirs as the record has it.
+        """
         known = {
-            (subject.label, case.name, arm.baseline)
-            for subject in self.subjects
+            called(TrialKey(subject.label, case.name, "", arm.baseline, 0))
+            for subject in subjects
             for case in subject.cases
             for arm in (subject.candidate, *subject.baselines)
         }
-        return sum((key.skill, key.case, key.baseline) not in known for key in self.trials)
+        return sum(replace(key, runner="", repetition=0) not in known for key in self.trials)
 
 
 def read_record(path: Path) -> Record | None:

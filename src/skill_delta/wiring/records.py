@@ -24,7 +24,7 @@ from skill_delta.core.wording import clipped, count
 from skill_delta.errors import UserError
 from skill_delta.execution import NoLedger
 from skill_delta.ledger.document import RecordedSubject, RunLine, TrialKey
-from skill_delta.ledger.ledgers import RecordLedger
+from skill_delta.ledger.ledgers import RecordLedger, ReplayLedger
 from skill_delta.ledger.legs import LegLedger
 from skill_delta.ledger.reader import Record
 from skill_delta.ledger.writer import RecordWriter
@@ -81,6 +81,11 @@ class Keeping:
     run_id: str = ""
 
     @property
+    def records(self) -> tuple[Path, ...]:
+        """The files that are written."""
+        return self.legs or ((self.record,) if self.record else ())
+
+    @property
     def spent(self) -> Spend:
         """What the record's trials cost, of which the run that goes on with it is a part."""
         return self.resumed.spent if self.resumed else Spend()
@@ -103,8 +108,9 @@ def kept(
             writer.write(line)
             if writer.problem:
                 raise UserError(writer.problem)  # without its head nothing of it can be read
-            versions, models = environment.runners, environment.models
-            return RecordLedger(writer, versions, models, keeping.resumed)
+            before, versions = keeping.resumed, environment.runners
+            of_none = before.of_none(ready.subjects, writer.called) if before else 0
+            return RecordLedger(writer, versions, environment.models, before, of_none=of_none)
 
         line = run_line(ready, request, environment, keeping.run_id or new_run_id(), started_at)
         if keeping.legs is not None:
@@ -157,10 +163,18 @@ def notes_of(ledger: Ledger) -> Iterator[str]:
                     f"{count(len(ledger.stale), 'recorded trial')} could not be used: the skill, "
                     "the case, the runner or the model is another now"
                 )
+            yield from _of_none(ledger.of_none)
             if ledger.writer.problem:
                 yield ledger.writer.problem
         case LegLedger(skill_on=on, skill_off=off):
             yield from (leg.writer.problem for leg in (on, off) if leg.writer.problem)
+        case ReplayLedger(recorded=record):
+            yield from _of_none(record.of_none(record.subjects))
+
+
+def _of_none(trials: int) -> Iterator[str]:
+    if trials:
+        yield f"{count(trials, 'recorded trial')} of no skill, case or baseline of this run"
 
 
 def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:

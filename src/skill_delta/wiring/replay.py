@@ -23,7 +23,7 @@ from skill_delta.render.redaction import Redactor
 from skill_delta.render.terminal import render_terminal
 from skill_delta.wiring.check import is_forgiven
 from skill_delta.wiring.output_files import checked_outputs, deliver, rendered
-from skill_delta.wiring.records import prepared_from
+from skill_delta.wiring.records import notes_of, prepared_from
 from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import named_suite
 
@@ -94,7 +94,8 @@ async def _replayed(
         started_at=record.run.started_at,
         now=lambda: finished_at,
     )
-    return await pipeline.evaluate(ready, request, record.run.environment, ports)
+    found = await pipeline.evaluate(ready, request, record.run.environment, ports)
+    return replace(found, notes=(*found.notes, *notes_of(ledger)))
 
 
 class _Nobody:

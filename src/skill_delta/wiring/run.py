@@ -22,7 +22,7 @@ from skill_delta.core.scorecard import (
     scorecard,
     scorecard_path,
 )
-from skill_delta.core.skills import SkillVersion
+from skill_delta.core.skills import SkillVersion, WorkingSkill
 from skill_delta.core.suite import Mode
 from skill_delta.core.trials import NOTHING_TO_OFFER
 from skill_delta.core.wording import count
@@ -57,7 +57,9 @@ def run(
     """
     settings = settle(flags, config_of(paths, config_file))
     outputs, keeping = outputs_of(settings), _keeping(settings)
-    candidates = _as_asked(candidates_of(find_skills(paths), settings), settings)
+    skills = find_skills(paths)
+    _refuse_records_in(skills, keeping)
+    candidates = _as_asked(candidates_of(skills, settings), settings)
     if "per_skill_min" in flags:
         _refuse_unknown_skills(settings.per_skill_min, [c.found for c in candidates])
     with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
@@ -139,6 +141,19 @@ def _new(record: Path, how_to_go_on: str) -> Path:
             f"the record {record} holds a run already", hint=how_to_go_on.format(record=record)
         )
     return record
+
+
+def _refuse_records_in(skills: Sequence[WorkingSkill], keeping: Keeping) -> None:
+    """A record among a skill's files would make another skill of it with every trial."""
+    for record in keeping.records:
+        place = record.parent.resolve() / record.name
+        for skill in skills:
+            if place.is_relative_to(skill.location):
+                raise UserError(
+                    f"the record {record} lies in the folder of the skill '{skill.skill.name}', "
+                    "and would be taken for a part of it, or for an eval file",
+                    hint="name a file outside of that folder",
+                )
 
 
 def _as_asked(candidates: Sequence[Candidate], settings: Settings) -> Sequence[Candidate]:

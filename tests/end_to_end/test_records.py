@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -571,6 +572,22 @@ def test_eval_files_of_other_cases_regrade_nothing(
 
     assert refused.exit_code == 2
     assert "greets Ada" in refused.err
+
+
+def test_eval_files_without_their_tool_libraries_regrade_nothing(
+    skill_delta: CommandLine, record: Path, tmp_path: Path
+) -> None:
+    """A folder that was copied alone: what is missing is told, and what to do, in two lines."""
+    skill_delta("run", EXAMPLE, *SCRIPTED, "--record", record)
+    copied = tmp_path / "copied" / "evals"
+    shutil.copytree(EXAMPLE / "evals", copied)
+
+    refused = skill_delta("report", record, "--regrade", "--evals", copied)
+
+    assert refused.exit_code == 2
+    assert len(refused.err.splitlines()) == 2
+    assert "order-api.yaml" in refused.err
+    assert "a copy of the file needs its libraries copied along" in refused.err
 
 
 # ---------------------------------------------------------------- a pull request's

@@ -23,6 +23,7 @@ from github_stand_in import GitHubStandIn
 from model_stand_in import Answer, ModelStandIn, Received, refuses, says
 from pull_requests import merged_by_github, on_branch
 from skill_delta.errors import ExitCode
+from skill_delta.ledger.writer import RecordWriter
 
 NAMES = ("Ada", "Bob", "Cy")
 CASES = "cases:\n" + "".join(
@@ -392,6 +393,25 @@ def test_cases_that_are_alike_but_for_a_secret_are_kept_apart(
         assert each.report["summary"] == ran.report["summary"]
     assert resumed.console == ran.console
     assert not any(secret in record.read_text() for secret in (*ALIKE[:2], KEY))
+
+
+def test_a_record_that_is_still_being_written_says_so(
+    skill: Skill, told: Reporting, record: Path
+) -> None:
+    """It can be looked at meanwhile. What is not there yet is no pass, and was not ended."""
+    skill.reply(ALL_FINE)
+    told("run", "greeter", *SCRIPTED, "--record", record)
+    head, first, *_ = record.read_text().splitlines(keepends=True)
+    record.write_text(head + first)
+
+    with RecordWriter(record, str, lambda: 0.0):
+        running = told("report", record)
+    killed = told("report", record)
+
+    assert running.exit_code == killed.exit_code == 3
+    assert running.report["summary"]["passed"] == 1
+    assert "its record is still being written" in running.console
+    assert "the run was ended before it" in killed.console
 
 
 # ---------------------------------------------------------------- resumed

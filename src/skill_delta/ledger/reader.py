@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,8 @@ class Record:
     """What a run record holds: the last run's head, every trial of any of its runs, its end.
 
     `of_last_run` are the trials that the last run has, run or taken over; of another there may be
-    more. `end` is None where it was killed. `superseded` is what trials cost that were run again.
+    more. `end` is None where it was killed, or where it `is_being_written` still. `superseded` is
+    what trials cost that were run again.
     """
 
     run: RunLine
@@ -38,6 +40,7 @@ class Record:
     of_last_run: frozenset[TrialKey]
     end: EndLine | None
     superseded: Spend = Spend()
+    is_being_written: bool = False
 
     def outcome_of(self, trial: Trial) -> Outcome | None:
         """What the trial ended as in the last run; None where it is not there."""
@@ -71,17 +74,9 @@ def read_record(path: Path) -> Record | None:
     Raises `UserError`, with the line, for what is no record or one of a later version. Half a
     line is what a killed run leaves: it is left out.
     """
-    found = _Reading()
-    half: Place | None = None
-    for place, line in _lines(path):
-        if line is None:
-            half = half or place
-            continue
-        if half and not isinstance(line, RunLine):
-            # What is appended to the record of a killed run is another run.
-            raise UserError("this is no line of a run record: it is no JSON", place=half)
-        half = None
-        found.add(line, place)
+    with _opened(path) as file:
+        is_being_written = _is_locked(file)
+        found = _read_to_its_end(file, path)
     if found.run is None:
         return None
     try:
@@ -90,7 +85,36 @@ def read_record(path: Path) -> Record | None:
     except ValueError as error:
         raise UserError(f"the record {path} cannot be read: {_first(error)}") from None
     own = frozenset(found.own)
-    return Record(found.run, subjects, found.trials, own, found.end, found.superseded)
+    return Record(
+        found.run, subjects, found.trials, own, found.end, found.superseded, is_being_written
+    )
+
+
+def _read_to_its_end(file: BinaryIO, path: Path) -> _Reading:
+    found = _Reading()
+    half: Place | None = None
+    for place, line in _lines(file, path):
+        if line is None:
+            half = half or place
+            continue
+        if half and not isinstance(line, RunLine):
+            # What is appended to the record of a killed run is another run.
+            raise UserError("this is no line of a run record: it is no JSON", place=half)
+        half = None
+        found.add(line, place)
+    return found
+
+
+def _is_locked(file: BinaryIO) -> bool:
+    """Whether a run holds the lock that `ledger.writer` takes."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_UN)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # some network disks have no locks
+    return False
 
 
 def _refuse_doubles(subjects: Sequence[Subject]) -> None:
@@ -139,21 +163,22 @@ class _Reading:
         self.own.add(line.key)
 
 
-def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:
+def _lines(
+    file: BinaryIO, path: Path
+) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:
     """Every line that is not blank, with its place; None for half a line."""
-    with _opened(path) as file:
-        for number in itertools.count(1):
-            place = Place(str(path), number)
-            try:
-                raw = file.readline(LONGEST_LINE + 1)
-            except OSError as error:
-                raise UserError(f"it cannot be read: {error.strerror}", place=place) from None
-            if not raw:
-                return
-            if len(raw) > LONGEST_LINE:
-                raise UserError("the line is longer than any of a record", place=place)
-            if raw.strip().strip(_NEVER_WRITTEN):
-                yield place, _read(raw, place)
+    for number in itertools.count(1):
+        place = Place(str(path), number)
+        try:
+            raw = file.readline(LONGEST_LINE + 1)
+        except OSError as error:
+            raise UserError(f"it cannot be read: {error.strerror}", place=place) from None
+        if not raw:
+            return
+        if len(raw) > LONGEST_LINE:
+            raise UserError("the line is longer than any of a record", place=place)
+        if raw.strip().strip(_NEVER_WRITTEN):
+            yield place, _read(raw, place)
 
 
 def _read(raw: bytes, place: Place) -> RunLine | TrialLine | EndLine | None:

@@ -28,6 +28,7 @@ from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import named_suite
 
 KILLED = Halt("the run was ended before it")
+RUNNING = Halt("the run has not come to it yet: its record is still being written")
 NOT_THERE = Halt("the record does not have it", is_ceiling=True)
 """Checks that leave open what was settled ask for a further look, which nobody took."""
 
@@ -81,7 +82,7 @@ async def _replayed(
     record: Record, ready: Prepared, request: RunRequest, ledger: ReplayLedger
 ) -> Report:
     end = record.end
-    closed = KILLED
+    closed = RUNNING if record.is_being_written else KILLED
     if end is not None:
         closed = Halt(end.halted, end.by_ceiling) if end.halted else NOT_THERE
     finished_at = end.finished_at if end else record.run.started_at

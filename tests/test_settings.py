@@ -159,6 +159,17 @@ def test_a_mode_on_the_command_line_takes_the_place_of_a_config_files_baseline()
     assert settings.baseline == ("none",)
 
 
+@pytest.mark.parametrize("mode", ["skill-on", "skill-off", "both"])
+@pytest.mark.parametrize("command", [PULL_REQUEST, ACTION], ids=["pr", "action"])
+def test_a_config_files_mode_is_for_runs(mode: str, command: Command) -> None:
+    """A pull request is compared with what its own baseline is."""
+    text = f"baseline: previous\nbaseline-mode: {mode}\n"
+    settings = settle(scripted(), config(text), command)
+
+    assert settings.baseline == ("previous",)
+    assert settings.baseline_mode is None
+
+
 NUMBERS = (
     *("repeat", "max_repeat", "min_repeats", "margin", "confidence", "min_pass_rate", "min_delta"),
     *("max_token_increase", "max_cost_increase", "max_latency_increase", "max_regressed_cases"),

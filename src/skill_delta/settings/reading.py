@@ -31,6 +31,8 @@ def settle(
     """
     written = _config_values(config)
     values = {**command.defaults, **written, **flags}
+    if "baseline_mode" in command.foreign:
+        values.pop("baseline_mode", None)  # it would say what is compared
     # Where the mode is a flag, a config file's baseline is for other runs.
     beside_mode = flags if "baseline_mode" in flags else {**written, **flags}
     has_both = values.get("baseline_mode") is not None and "baseline" in beside_mode

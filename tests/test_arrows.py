@@ -49,9 +49,13 @@ CORE_ORDER = (
 SOCKETS = ("history", "providers", "runners", "hosts", "formats", "ledger")
 """Rooms that plug into a port. They know ports, core, settings and errors, never each other."""
 
+OF_FILES = ("history", "ledger")
+"""Those of them that open files which others may have put there."""
+
 MAY_IMPORT = {
     "errors": set[str](),
     "flags": set[str](),
+    "regular_files": set[str](),
     "core": {"core", "errors"},
     "settings": {"settings", "core", "errors"},
     "ports": {"core", "errors"},
@@ -61,6 +65,7 @@ MAY_IMPORT = {
     "preparation": {"ports", "core", "errors"},
     "pipeline": {"preparation", "execution", "ports", "core", "errors"},
     **{room: {room, "ports", "core", "errors", "settings"} for room in SOCKETS},
+    **{room: {room, "regular_files", "ports", "core", "errors", "settings"} for room in OF_FILES},
 }
 """Rooms below the wiring; `wiring`, `cli` and `action` may import anything."""
 

@@ -73,6 +73,11 @@ def test_the_docs_list_the_settings() -> None:
 
     of_selfcheck = set(re.findall(r"`(--[a-z-]+)`", section(COMMAND_LINE, "`selfcheck`")))
 
+    left_out = section(COMMAND_LINE, "`pr`").partition("but for")[2].partition("And it has:")[0]
+
+    assert set(re.findall(r"`(--[a-z-]+)`", left_out)) == (
+        flags_of(RUN) - flags_of(PULL_REQUEST) - {"--base"}
+    )
     assert of_selfcheck == flags_of(SELFCHECK) | {"--config"}
     assert of_run == flags_of(RUN) | {"--config"}
     assert of_pr == (flags_of(PULL_REQUEST) - flags_of(RUN)) | {"--config", "--base", "--head"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from builders import Cost, a_transcript, a_trial, scored
 from skill_delta.core.checks.base import CheckSpec, Finding
-from skill_delta.core.scores import Spend
+from skill_delta.core.scores import Spend, total_spend
 from skill_delta.core.suite import Check
 from skill_delta.core.transcript import Transcript, Usage
 from skill_delta.core.trials import Errored, Halt, NotRun, Outcome, Scored, Trial
@@ -389,18 +389,19 @@ def test_every_outcome_that_came_is_recorded_and_no_other() -> None:
     assert memory.recorded == [o for o in outcomes if not isinstance(o, NotRun)]
 
 
-def test_what_is_recalled_was_spent_already() -> None:
-    """A resumed run keeps the ceiling of the whole."""
+@pytest.mark.parametrize("superseded", [0, 150])
+def test_what_was_spent_before_counts_towards_the_ceiling(superseded: int) -> None:
+    """A resumed run keeps the ceiling of the whole; what is recalled is counted once."""
     planned = trials(4)
     known = [scored(trial, cost=Cost(tokens=100)) for trial in planned[:2]]
+    spent = total_spend(known) + Spend(Usage(superseded, 0))
+    budget = Budget(Ceilings(tokens=300 + superseded), lambda: 0.0, spent=spent)
 
-    outcomes, runner, _ = run(
-        planned, at_once=1, ceilings=Ceilings(tokens=300), ledger=Memory(*known)
-    )
+    outcomes, _, runner, _ = run_within(budget, planned, at_once=1, ledger=Memory(*known))
 
     assert len(runner.started) == 1
     assert [o.reason for o in outcomes if isinstance(o, NotRun)] == [
-        "max-tokens 300 was reached (300 used)"
+        f"max-tokens {300 + superseded} was reached ({300 + superseded} used)"
     ]
 
 

@@ -142,6 +142,81 @@ def test_a_config_that_is_wrong_says_where(text: str, complaint: str) -> None:
     assert complaint in refusal(scripted(), config(text))
 
 
+@pytest.mark.parametrize("mode", ["skill-on", "skill-off", "both"])
+@pytest.mark.parametrize("baseline", ["none", "previous"])
+def test_a_mode_and_a_baseline_exclude_each_other(mode: str, baseline: str) -> None:
+    """Whichever of both is the mode's own; on the command line and in one config file."""
+    text = f"baseline: {baseline}\nbaseline-mode: {mode}\n"
+
+    assert "so does --baseline" in refusal(scripted(baseline_mode=mode, baseline=[baseline]))
+    assert "so does --baseline" in refusal(scripted(), config(text))
+
+
+def test_a_mode_on_the_command_line_takes_the_place_of_a_config_files_baseline() -> None:
+    """The file is for other runs."""
+    settings = settle(scripted(baseline_mode="both"), config("baseline: previous\n"))
+
+    assert settings.baseline == ("none",)
+
+
+@pytest.mark.parametrize("mode", ["skill-on", "skill-off", "both"])
+@pytest.mark.parametrize("command", [PULL_REQUEST, ACTION], ids=["pr", "action"])
+def test_a_config_files_mode_is_for_runs(mode: str, command: Command) -> None:
+    """A pull request is compared with what its own baseline is."""
+    text = f"baseline: previous\nbaseline-mode: {mode}\n"
+    settings = settle(scripted(), config(text), command)
+
+    assert settings.baseline == ("previous",)
+    assert settings.baseline_mode is None
+
+
+NUMBERS = (
+    *("repeat", "max_repeat", "min_repeats", "margin", "confidence", "min_pass_rate", "min_delta"),
+    *("max_token_increase", "max_cost_increase", "max_latency_increase", "max_regressed_cases"),
+    *("concurrency", "max_cost", "max_tokens", "max_time", "markdown_max_chars", "max_cases"),
+)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_is_finite(name: str, number: float) -> None:
+    """Nothing can be held against any other."""
+    assert f"--{name.replace('_', '-')}" in refusal(scripted(**{name: number}))
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.49, 0.9991, 0.9999999999999999, 1, 10**400])
+def test_a_confidence_is_one_that_an_interval_has(confidence: float) -> None:
+    """At certainty every interval is endless."""
+    assert "--confidence" in refusal(scripted(baseline=["none"], confidence=confidence))
+
+
+TEXTS = {
+    name: str(field.annotation)
+    for name, field in Settings.model_fields.items()
+    if str(field.annotation).startswith(("str", "tuple[str"))
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_is_utf8(name: str) -> None:
+    """Other bytes of an argument can be written into no report and sent to no server."""
+    broken = "gpt-\udcff"
+    value: JsonValue = [broken] if "tuple" in TEXTS[name] else broken
+
+    told = refusal(scripted(**{name: value}))
+
+    assert f"--{name.replace('_', '-')}: should be text in UTF-8" in told
+    assert told.isascii()
+
+
+@pytest.mark.parametrize(
+    "flags", [{"min_delta": "\udcff=0"}, {"per_skill_min": ["\udcff=1"]}, {"gate": "\udcff"}]
+)
+def test_a_text_within_a_setting_is_utf8(flags: Mapping[str, JsonValue]) -> None:
+    """Names of baselines and of skills too, and what only one of a few words may be."""
+    assert "should be text in UTF-8" in refusal(scripted(**flags))
+
+
 def test_every_problem_is_told_at_once() -> None:
     """One run is enough to see them all."""
     complaint = refusal({"runner": ["gpt"], "repeat": 0})

@@ -46,17 +46,22 @@ class Ceilings:
 class Budget:
     """What a run may still spend, over all of its looks. `clock` counts seconds.
 
-    With `closed` nothing may start at all, for that reason.
+    With `closed` nothing may start at all, for that reason. `spent` is what the run cost before
+    it was resumed, trials that are recalled included; the seconds are those of this process.
     """
 
     def __init__(
-        self, ceilings: Ceilings, clock: Callable[[], float], closed: Halt | None = None
+        self,
+        ceilings: Ceilings,
+        clock: Callable[[], float],
+        closed: Halt | None = None,
+        spent: Spend = Spend(),
     ) -> None:
         self._ceilings = ceilings
         self._clock = clock
         self._closed = closed
         self._began = clock()
-        self._spend = Spend()
+        self._spend = spent
 
     def add(self, outcome: Outcome) -> None:
         """Count what a trial cost."""
@@ -147,8 +152,6 @@ class _Run:
         self._ledger = ledger
         self._outcomes: dict[int, Outcome] = dict(recalled)
         self._halt: Halt | None = None
-        for outcome in recalled.values():
-            budget.add(outcome)
 
     def halt(self, why: Halt) -> None:
         """Start nothing more. The first reason stands."""

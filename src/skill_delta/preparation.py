@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from skill_delta.core.policy import GatePolicy, Reason, Verdict
 from skill_delta.core.report import BaselineSource, Provenance, SkippedSkill
@@ -47,6 +48,7 @@ class RunRequest:
     """What a person asked for. `at_once` trials run at the same time.
 
     `max_cases` caps the cases over all skills. `objections` speak against a pass from the start.
+    `on_unmeasured` says whether a run that measured nothing is let through.
     """
 
     baselines: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ class RunRequest:
     seed: int = 0
     max_cases: int | None = None
     objections: tuple[Reason, ...] = ()
+    on_unmeasured: Literal["fail", "pass"] = "fail"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from github_stand_in import GitHubStandIn
 from model_stand_in import Answer, ModelStandIn, Received, refuses, says
 from pull_requests import merged_by_github, on_branch
 from skill_delta.errors import ExitCode
+from skill_delta.ledger.writer import RecordWriter
 
 NAMES = ("Ada", "Bob", "Cy")
 CASES = "cases:\n" + "".join(
@@ -101,12 +103,12 @@ class Reporting:
         self._folder = folder
         self._called = 0
 
-    def __call__(self, *arguments: object) -> Told:
+    def __call__(self, *arguments: object, key: str = "") -> Told:
         self._called += 1
         named = ("json", "junit", "markdown")
         paths = {name: self._folder / f"{self._called}.{name}" for name in named}
         flags = [part for name, path in paths.items() for part in (f"--{name}-output", path)]
-        ended = self._skill_delta(*arguments, *flags)
+        ended = self._skill_delta(*arguments, *flags, env={"SKILL_DELTA_API_KEY": key})
         assert ended.exit_code != ExitCode.BUG, ended.all
         read = {name: path.read_text() if path.exists() else "" for name, path in paths.items()}
         return Told(ended.exit_code, _without_plan(ended), **read)
@@ -312,6 +314,106 @@ def test_a_service_that_gives_out_is_reported_letter_for_letter(
     assert ran.report["summary"]["not_run"] > 0
 
 
+BY_INTERVAL = (*NONE, "--gate", "interval", "--min-delta", "0", "--min-pass-rate", "0")
+CEILING = ("--max-tokens", "1", "--concurrency", "1")
+LOST = '  - {error: "503 from the provider", usage: {input_tokens: 5, output_tokens: 0}}\n'
+
+
+@pytest.mark.parametrize(
+    ("replies", "flags", "code"),
+    [
+        (LOST, BY_INTERVAL, 0),
+        (LOST, (*NONE, "--min-delta", "0"), 1),
+        (ALL_FINE, CEILING, 3),
+    ],
+    ids=["an outage", "an outage that the gate names a failure", "a ceiling"],
+)
+@pytest.mark.parametrize("regrade", [(), ("--regrade",)])
+def test_what_a_run_let_through_its_record_lets_through(
+    replies: str,
+    flags: Sequence[object],
+    code: int,
+    regrade: Sequence[object],
+    skill: Skill,
+    told: Reporting,
+    record: Path,
+) -> None:
+    """`on-unmeasured` decides of an outage, there as here; of a failure and a ceiling nowhere."""
+    skill.reply(replies)
+    run = ("run", "greeter", *SCRIPTED, *flags)
+
+    ran = told(*run, "--on-unmeasured", "pass", "--record", record)
+
+    assert ran.exit_code == code
+    assert told("report", record, *regrade) == ran
+
+
+def test_a_run_that_was_killed_let_nothing_through(
+    skill: Skill, told: Reporting, record: Path
+) -> None:
+    """It never came to say that nothing was measured."""
+    skill.reply(LOST)
+    run = ("run", "greeter", *SCRIPTED, *BY_INTERVAL)
+    assert told(*run, "--on-unmeasured", "pass", "--record", record).exit_code == 0
+    whole = record.read_text().splitlines(keepends=True)
+    record.write_text("".join(whole[:-1]))
+
+    assert told("report", record).exit_code == 3
+
+
+KEY = "my-own-key-of-8"
+ALIKE = ("ghp_" + "A1b2" * 9, "ghp_" + "B1b2" * 9, f"greets {KEY}", "greets (redacted)")
+"""Names of cases that are the same text once secrets are taken out of them, two and two."""
+
+
+@pytest.mark.parametrize("failing", ALIKE)
+def test_cases_that_are_alike_but_for_a_secret_are_kept_apart(
+    failing: str, skill: Skill, told: Reporting, record: Path
+) -> None:
+    """One of them failed, so the run did; whatever is made of its record says so."""
+    skill.ask(
+        "cases:\n"
+        + "".join(
+            f"  - name: {name}\n    task: '{name == failing}'\n"
+            "    assertions: [{kind: contains, value: 'False'}]\n"
+            for name in ALIKE
+        )
+    )
+    with ModelStandIn(lambda request: says(request.last)) as model:
+        live = ("--runner", "openai", "--model", "m", "--base-url", model.url)
+        run = ("run", "greeter", *live, *NONE)
+        ran = told(*run, "--record", record, key=KEY)
+        asked = len(model.requests)
+        again = told("report", record)
+        resumed = told(*run, "--resume", record, key=KEY)
+        assert len(model.requests) == asked
+
+    for each in (ran, again, resumed, told("report", record), told("report", record, "--regrade")):
+        assert each.exit_code == 1
+        assert each.report["summary"] == ran.report["summary"]
+    assert resumed.console == ran.console
+    assert not any(secret in record.read_text() for secret in (*ALIKE[:2], KEY))
+
+
+def test_a_record_that_is_still_being_written_says_so(
+    skill: Skill, told: Reporting, record: Path
+) -> None:
+    """It can be looked at meanwhile. What is not there yet is no pass, and was not ended."""
+    skill.reply(ALL_FINE)
+    told("run", "greeter", *SCRIPTED, "--record", record)
+    head, first, *_ = record.read_text().splitlines(keepends=True)
+    record.write_text(head + first)
+
+    with RecordWriter(record, str, lambda: 0.0):
+        running = told("report", record)
+    killed = told("report", record)
+
+    assert running.exit_code == killed.exit_code == 3
+    assert running.report["summary"]["passed"] == 1
+    assert "its record is still being written" in running.console
+    assert "the run was ended before it" in killed.console
+
+
 # ---------------------------------------------------------------- resumed
 
 
@@ -369,8 +471,13 @@ def test_only_what_changed_runs_again(
 
     assert len(model.requests) - before == asked
     noted = f"{stale} recorded trials could not be used"
+    strangers = "4 recorded trials of no skill, case or baseline of this run"
+    again = told("report", record)
     assert (noted in resumed.console) == bool(stale)
-    assert told("report", record).report["summary"] == resumed.report["summary"]
+    for each in (resumed, again):
+        assert (strangers in each.console) == (edit is one_case_renamed)
+    assert again.report["summary"] == resumed.report["summary"]
+    assert again == resumed or stale
 
 
 def test_another_model_is_asked_everything(skill: Skill, told: Reporting, record: Path) -> None:
@@ -414,6 +521,27 @@ def test_a_higher_ceiling_lets_a_run_go_on(skill: Skill, told: Reporting, record
     assert timeless(same.report) == timeless(stopped.report)
     assert resumed.exit_code == undisturbed.exit_code
     assert timeless(resumed.report) == timeless(undisturbed.report)
+
+
+@pytest.mark.parametrize(
+    ("edit", "asked"),
+    [(nothing, 0), (reworded, 1), (one_case_edited, 1), (one_case_renamed, 1)],
+)
+def test_a_ceiling_is_that_of_the_whole_record(
+    edit: Callable[[Skill], None], asked: int, skill: Skill, told: Reporting, record: Path
+) -> None:
+    """What its trials cost is spent, whatever became of them; a ceiling lets one more start."""
+    with ModelStandIn(lambda request: says(f"Hello! {request.last}")) as model:
+        live = ("--runner", "openai", "--model", "m", "--base-url", model.url)
+        run = ("run", "greeter", *live, "--repeat", "2", "--concurrency", "1")
+        spent = told(*run, "--record", record).report["summary"]["tokens"]
+        edit(skill)
+        before = len(model.requests)
+        for _ in range(2):
+            resumed = told(*run, "--max-tokens", spent + 1, "--resume", record)
+
+    assert len(model.requests) - before == asked
+    assert resumed.exit_code == (3 if asked else 0)
 
 
 def test_a_lost_trial_that_never_ran_again_is_still_billed(
@@ -464,6 +592,22 @@ def test_eval_files_of_other_cases_regrade_nothing(
 
     assert refused.exit_code == 2
     assert "greets Ada" in refused.err
+
+
+def test_eval_files_without_their_tool_libraries_regrade_nothing(
+    skill_delta: CommandLine, record: Path, tmp_path: Path
+) -> None:
+    """A folder that was copied alone: what is missing is told, and what to do, in two lines."""
+    skill_delta("run", EXAMPLE, *SCRIPTED, "--record", record)
+    copied = tmp_path / "copied" / "evals"
+    shutil.copytree(EXAMPLE / "evals", copied)
+
+    refused = skill_delta("report", record, "--regrade", "--evals", copied)
+
+    assert refused.exit_code == 2
+    assert len(refused.err.splitlines()) == 2
+    assert "order-api.yaml" in refused.err
+    assert "a copy of the file needs its libraries copied along" in refused.err
 
 
 # ---------------------------------------------------------------- a pull request's
@@ -583,6 +727,50 @@ def test_a_folder_in_a_records_place_is_told_before_anything_is_spent(
 
 
 # ---------------------------------------------------------------- what cannot be
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--record",),
+        ("--resume",),
+        ("--out",),
+        ("--baseline-mode", "skill-off", "--out"),
+        ("--baseline-mode", "both", "--out"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    "place",
+    [
+        "evals/run.jsonl",
+        "evals/run.json",
+        "run.jsonl",
+        "evals/../run.eval.yaml",
+        "linked/run.jsonl",
+    ],
+)
+def test_a_record_lies_in_no_skill(
+    place: str, flags: Sequence[str], skill: Skill, skill_delta: CommandLine, tmp_path: Path
+) -> None:
+    """There it would be read as an eval file, or change the skill with every trial."""
+    folder = skill.repository.folder / "greeter"
+    (folder / "linked").symlink_to(folder / "evals")
+    if "--resume" in flags:
+        (folder / place).write_bytes(b"")
+    before = sorted(folder.rglob("*"))
+
+    refused = skill_delta("run", "greeter", *SCRIPTED, *flags, f"greeter/{place}")
+
+    assert refused.exit_code == 2
+    assert "lies in the folder of the skill 'greeter'" in refused.err
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_record_may_lie_beside_a_skill(skill: Skill, skill_delta: CommandLine) -> None:
+    """Also where its name begins as the skill's folder does."""
+    for record in ("run.jsonl", "greeter.jsonl", "greeter-records/run.jsonl"):
+        assert skill_delta("run", "greeter", *SCRIPTED, "--record", record).exit_code == 0
 
 
 FULL_DISK = """

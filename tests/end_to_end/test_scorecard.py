@@ -67,6 +67,44 @@ def test_both_legs_keep_a_record_of_their_own(skill_delta: CommandLine, tmp_path
     assert "pass rate 50%" in skill_delta("report", off).out
 
 
+@pytest.mark.parametrize("leg", ["skill-on", "skill-off"])
+def test_a_leg_that_was_cut_is_gone_on_with_by_itself(
+    leg: str, skill_delta: CommandLine, model: ModelStandIn, tmp_path: Path
+) -> None:
+    """As the run of its own that it is; what it holds is not asked for again."""
+    live = ("run", DEMO, "--runner", "openai", "--model", "m", "--base-url", model.url)
+    skill_delta(*live, "--baseline-mode", "both", "--out", tmp_path / "run.jsonl")
+    record = tmp_path / f"run-{leg}.jsonl"
+    whole = skill_delta("report", record)
+    first, second, *_ = record.read_text().splitlines(keepends=True)
+    record.write_text(first + second)
+    asked = len(model.requests)
+
+    refused = skill_delta(*live, "--baseline-mode", "both", "--out", tmp_path / "run.jsonl")
+    resumed = skill_delta(*live, "--baseline-mode", leg, "--resume", record)
+
+    assert "each leg by itself can be gone on with" in refused.all
+    assert len(model.requests) == asked + 1
+    assert resumed.exit_code == whole.exit_code
+    assert skill_delta("report", record).exit_code == whole.exit_code
+
+
+@pytest.mark.parametrize(
+    ("mode", "record"), [("skill-on", "run.jsonl"), ("skill-off", "run-skill-off.jsonl")]
+)
+def test_how_to_go_on_is_said_of_the_record_that_is_there(
+    mode: str, record: str, skill_delta: CommandLine, tmp_path: Path
+) -> None:
+    """What the hint says can be done as it stands."""
+    run = ("run", DEMO, *SCRIPTED, "--baseline-mode", mode)
+    skill_delta(*run, "--out", tmp_path / "run.jsonl")
+
+    refused = skill_delta(*run, "--out", tmp_path / "run.jsonl")
+
+    assert f"--resume {tmp_path / record} in place of --out" in refused.all
+    assert skill_delta(*run, "--resume", tmp_path / record).exit_code in (0, 1)
+
+
 UNSTEADY = """\
 replies:
   - {arm: candidate, case: a, repetition: [1, 4, 7], text: no}
@@ -161,7 +199,9 @@ def test_a_single_live_shot_is_not_authoritative(
     "flags",
     [
         ("--baseline-mode", "both", "--baseline", "previous"),
+        ("--baseline-mode", "both", "--baseline", "none"),
         ("--baseline-mode", "skill-off", "--baseline", "none"),
+        ("--baseline-mode", "skill-on", "--baseline", "none"),
         ("--baseline-mode", "both", "--record", "r.jsonl"),
         ("--baseline-mode", "neither"),
         ("--scorecard", "s.json"),

@@ -114,7 +114,7 @@ def test_a_folder_stands_for_every_yaml_file_in_it() -> None:
             IMPORTS + ONE_REF.replace("lookup}", "lookup, description: mine}"),
             "cannot stand beside ref\n  help: the library declares it at skills/shared/orders.ya",
         ),
-        (IMPORTS.replace("orders", "order") + ONE_REF, "skills/shared/order.yaml cannot be read"),
+        (IMPORTS.replace("orders", "order") + ONE_REF, "library skills/shared/order.yaml: "),
         ("tool_libraries: [/etc/tools.yaml]\ncases: []", '"/etc/tools.yaml" is absolute or leads'),
         ("tool_libraries: [../../../../x.yaml]\ncases: []", "or leads out of the files"),
         ("tool_libraries: ['C:x.yaml']\ncases: []", '"C:x.yaml" is absolute or leads out'),
@@ -132,6 +132,15 @@ def test_a_folder_stands_for_every_yaml_file_in_it() -> None:
 def test_what_cannot_be_imported_is_told_with_both_places(evals: str, problem: str) -> None:
     """The file to fix, and the file that it quarrels with."""
     assert problem in "\n".join(problems_with(evals, orders=ORDERS))
+
+
+@pytest.mark.parametrize("entry", ["../../shared/order.yaml", "../../../../orders.yaml"])
+def test_a_library_that_was_not_copied_along_is_the_one_thing_told(entry: str) -> None:
+    """Every tool of it is missing too, which says nothing more."""
+    (told,) = problems_with(f"tool_libraries: [{entry}]\n{ONE_REF}")
+
+    assert "tool_libraries[0]" in told
+    assert "a copy of the file needs its libraries copied along" in told
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_what_a_power_cut_leaves_is_left_out(half: bytes, path: Path) -> None:
 
 
 def test_trials_that_no_skill_of_the_run_has_are_counted(path: Path) -> None:
-    """Of another case, skill or baseline: nothing is made of them, and their number is known."""
+    """Of another case, skill or baseline: no report has them, and their number is known."""
     strangers = [
         a_trial(case="another"),
         a_trial(skill="another"),
@@ -114,7 +114,9 @@ def test_trials_that_no_skill_of_the_run_has_are_counted(path: Path) -> None:
     lines = [recorded(scored(trial)) for trial in (a_trial(), a_trial(arm="previous"), *strangers)]
     write(path, [a_run(), *lines])
 
-    assert read(path).unknown == len(strangers)
+    record = read(path)
+
+    assert record.of_none(record.subjects) == len(strangers)
 
 
 def test_the_last_run_is_the_one_that_is_read(path: Path) -> None:
@@ -160,6 +162,18 @@ def test_an_answer_that_was_taken_over_was_paid_for_once(path: Path) -> None:
         write(path, [a_run(), answered(0)])
 
     assert read(path).superseded == Spend()
+
+
+def test_all_that_a_record_cost_is_known(path: Path) -> None:
+    """Answers once, however often they were taken over; what was lost as often as it was."""
+    other = recorded(lost(a_trial(case="another"), tokens=7, cost_usd=0.25))
+    for _ in range(2):
+        write(path, [a_run(), recorded(lost(tokens=40, cost_usd=0.5)), other])
+    for _ in range(2):
+        write(path, [a_run(), answered(0)])
+
+    of_answer = answered(0).spend
+    assert read(path).spent == of_answer + Spend(Usage(2 * 40 + 2 * 7, 0), 2 * 0.5 + 2 * 0.25)
 
 
 # ---------------------------------------------------------------- no record

@@ -58,7 +58,7 @@ from skill_delta.core.suite_changes import CaseChange, CaseChangeKind, CasePart
 from skill_delta.core.transcript import ToolCall, Transcript, Usage
 from skill_delta.core.trials import Arm, CheckResult, Errored, Outcome, Role, Scored, Subject
 from skill_delta.errors import Place
-from skill_delta.ledger.document import TrialKey
+from skill_delta.ledger.document import MOST_DOLLARS, MOST_MILLISECONDS, MOST_TOKENS, TrialKey
 
 NOWHERE = PurePosixPath()
 
@@ -70,6 +70,8 @@ values: st.SearchStrategy[JsonValue] = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=5,
 )
+costs = st.floats(0, MOST_DOLLARS)
+counts = st.integers(0, MOST_TOKENS)
 objects = st.dictionaries(texts, values, max_size=3)
 some_names = st.lists(names, min_size=1, max_size=3).map(tuple)
 
@@ -120,9 +122,9 @@ transcripts = st.builds(
     answer=texts,
     tool_calls=st.lists(st.builds(ToolCall, texts, objects, texts), max_size=2).map(tuple),
     skill_triggered=st.none() | st.booleans(),
-    usage=st.builds(Usage, st.integers(min_value=0), st.integers(min_value=0)),
-    cost_usd=st.none() | floats,
-    latency_ms=floats,
+    usage=st.builds(Usage, counts, counts),
+    cost_usd=st.none() | costs,
+    latency_ms=st.floats(0, MOST_MILLISECONDS),
 )
 results = st.builds(CheckResult, texts, st.none() | st.booleans(), texts, st.floats(0, 1))
 trials = st.builds(a_trial, arm=st.sampled_from(["candidate", "previous", "none"]))
@@ -132,8 +134,8 @@ outcomes: st.SearchStrategy[Scored | Errored] = st.builds(
     Errored,
     trials,
     texts,
-    st.builds(Usage, st.integers(min_value=0), st.integers(min_value=0)),
-    st.none() | floats,
+    st.builds(Usage, counts, counts),
+    st.none() | costs,
     st.none() | transcripts,
 )
 

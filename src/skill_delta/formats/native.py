@@ -183,7 +183,7 @@ def _contract(shape: AnyTool, path: Path, library: Library, problems: Problems) 
         note_contract(shape, path, problems)
         return shape
     declared = library.tools.get(shape.ref)
-    if declared is None and not library.errors:
+    if declared is None and library.is_whole:
         known = tuple(library.tools)
         hint = did_you_mean(shape.ref, known) if known else "import its file with `tool_libraries:`"
         problem = f"no imported library declares the tool {shown(shape.ref)}"

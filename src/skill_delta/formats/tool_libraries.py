@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 MAX_LIBRARIES = 100
 """How many library files one eval file may import."""
+COPIED = (
+    "a library's path is relative to this file and stays in its repository: a copy of the file "
+    "needs its libraries copied along"
+)
 SUFFIXES = frozenset({".yaml", ".yml"})
 
 
@@ -41,6 +45,8 @@ class Library:
     tools: Mapping[str, LibraryTool] = field(default_factory=dict)
     errors: tuple[UserError, ...] = ()
     """What is wrong with the library files themselves."""
+    is_whole: bool = True
+    """Whether all could be imported: else a tool that is not there may be in what could not."""
 
 
 def import_libraries(
@@ -51,13 +57,14 @@ def import_libraries(
     What is wrong with an entry is noted with the eval file's `problems`.
     """
     entries = document.value.get("tool_libraries") if isinstance(document.value, dict) else None
-    importer = _Importer(files, problems)
+    importer, before = _Importer(files, problems), len(problems.errors)
     if isinstance(entries, list):
         for position, entry in enumerate(entries):
             importer.add(entry, folder, ("tool_libraries", position))
     elif entries is not None:
         problems.add(("tool_libraries",), "it is no list", "write it as a list: [ … ]")
-    return Library(importer.tools, tuple(importer.errors))
+    is_whole = len(problems.errors) == before and not importer.errors
+    return Library(importer.tools, tuple(importer.errors), is_whole)
 
 
 class _Importer:
@@ -75,9 +82,8 @@ class _Importer:
             return
         location = relative_to(folder, entry)
         if location is None:
-            hint = "a library's path is relative to this file, so that it loads from any checkout"
             problem = f"{shown(entry)} is absolute or leads out of the files that are read"
-            self._problems.add(path, problem, hint)
+            self._problems.add(path, problem, COPIED)
             return
         for file in self._expanded(location, path):
             self._add_file(file, path)
@@ -105,7 +111,8 @@ class _Importer:
         try:
             raw = self._files.read(file)
         except UserError as error:
-            self._problems.add(path, f"{where} cannot be read: {error.problem}", error.hint)
+            problem = f"the tool library {where}: {error.problem}"
+            self._problems.add(path, problem, error.hint or COPIED)
             return
         try:
             read = read_json if file.suffix.lower() == ".json" else read_document

@@ -15,7 +15,7 @@ from dulwich.refs import DiskRefsContainer, Ref, RefsContainer
 from dulwich.reftable import ReftableRefsContainer
 
 from skill_delta.history.layout import GitFolders
-from skill_delta.history.regular_files import is_regular, open_followed, refuse_special
+from skill_delta.regular_files import is_regular, open_followed, refuse_special
 
 _KINDS = (b"commit", b"tree", b"blob", b"tag")
 _OPENED_IN_PACK = (".pack", ".idx", "multi-pack-index")

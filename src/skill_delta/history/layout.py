@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skill_delta.history.places import resolved
-from skill_delta.history.regular_files import open_followed
+from skill_delta.regular_files import open_followed
 
 _GITFILE_BYTES = 4096
 """How much of a `.git` file is read: it holds one path."""

@@ -34,7 +34,7 @@ from skill_delta.history.git_files import (
     read_config,
 )
 from skill_delta.history.layout import GitFolders, find_git
-from skill_delta.history.regular_files import refuse_special
+from skill_delta.regular_files import refuse_special
 
 COMMIT, TREE, BLOB, TAG = 1, 2, 3, 4
 """Git's numbers for the four kinds of object."""

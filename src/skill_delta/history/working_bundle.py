@@ -16,7 +16,7 @@ from skill_delta.core.skills import (
     unportable,
     withheld,
 )
-from skill_delta.history.regular_files import open_regular
+from skill_delta.regular_files import open_regular
 
 _CHUNK = 1024 * 1024
 

@@ -10,7 +10,7 @@ from skill_delta.core.documents import MAX_BYTES
 from skill_delta.errors import Place, UserError
 from skill_delta.history.layout import find_git
 from skill_delta.history.places import current_folder, resolved, shown
-from skill_delta.history.regular_files import open_regular
+from skill_delta.regular_files import open_regular
 
 __all__ = ["WorkingFiles", "shown", "source_files_for"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
+    AwareDatetime,
     ConfigDict,
     Field,
     JsonValue,
@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from skill_delta.core.changes import SkillChange
+from skill_delta.core.looks import MOST_REPETITIONS
 from skill_delta.core.policy import Reason
 from skill_delta.core.report import BaselineSource, Environment, SkippedSkill
 from skill_delta.core.scores import Spend
@@ -38,6 +39,42 @@ from skill_delta.core.trials import (
 from skill_delta.ledger.cases import RecordedCase
 
 RECORD_VERSION: Literal[1] = 1
+
+
+MOST_TOKENS = 10**15
+MOST_DOLLARS = 1e12
+MOST_MILLISECONDS = 1e12
+"""More than any run comes to. A record may hold any number, and sums of them have to be numbers."""
+
+Dollars: TypeAlias = Annotated[float, Field(ge=0, le=MOST_DOLLARS)]
+
+
+def _usage(usage: Usage) -> Usage:
+    if not all(0 <= count <= MOST_TOKENS for count in (usage.input_tokens, usage.output_tokens)):
+        raise ValueError("no run takes so many tokens")
+    return usage
+
+
+def _transcript(transcript: Transcript) -> Transcript:
+    _usage(transcript.usage)
+    if not 0 <= (transcript.cost_usd or 0.0) <= MOST_DOLLARS:
+        raise ValueError("no run costs so much")
+    if not 0 <= transcript.latency_ms <= MOST_MILLISECONDS:
+        raise ValueError("no run takes so long")
+    return transcript
+
+
+def _result(result: CheckResult) -> CheckResult:
+    if not 0 <= result.score <= 1:
+        raise ValueError("a check's score is from 0 to 1")
+    return result
+
+
+def _spend(spend: Spend) -> Spend:
+    _usage(spend.usage)
+    if not 0 <= (spend.cost_usd or 0.0) <= MOST_DOLLARS:
+        raise ValueError("no run costs so much")
+    return spend
 
 
 class _Line:
@@ -139,7 +176,7 @@ class RunLine(_Line):
     record_version: Literal[1] = RECORD_VERSION
     skill_delta_version: str
     run_id: str
-    started_at: datetime
+    started_at: AwareDatetime
     request: JsonValue
     environment: Annotated[Environment, WrapSerializer(_without_hooks_enabled)]
     subjects: tuple[RecordedSubject, ...]
@@ -162,7 +199,7 @@ class TrialKey:
     case: str
     runner: str
     baseline: str
-    repetition: int
+    repetition: Annotated[int, Field(ge=0, lt=MOST_REPETITIONS)]
 
     @classmethod
     def of(cls, trial: Trial) -> TrialKey:
@@ -177,10 +214,10 @@ class TrialLine(_Line):
     key: TrialKey
     fingerprint: str
     error: str | None = None
-    checks: tuple[CheckResult, ...] = ()
-    transcript: Transcript | None
-    usage: Usage = Usage()
-    cost_usd: float | None = None
+    checks: tuple[Annotated[CheckResult, AfterValidator(_result)], ...] = ()
+    transcript: Annotated[Transcript, AfterValidator(_transcript)] | None
+    usage: Annotated[Usage, AfterValidator(_usage)] = Usage()
+    cost_usd: Dollars | None = None
 
     @classmethod
     def of(cls, outcome: Scored | Errored, fingerprint: str) -> TrialLine:
@@ -197,6 +234,13 @@ class TrialLine(_Line):
                     usage=outcome.usage,
                     cost_usd=outcome.cost_usd,
                 )
+
+    @property
+    def spend(self) -> Spend:
+        """What the trial cost, answered or lost."""
+        if self.error is not None or self.transcript is None:
+            return Spend(self.usage, self.cost_usd)
+        return Spend(self.transcript.usage, self.transcript.cost_usd)
 
     def outcome_of(self, trial: Trial) -> Outcome:
         """What the trial ended as. Raises ValueError for a line that says neither."""
@@ -215,10 +259,10 @@ class EndLine(_Line):
     """
 
     line: Literal["end"] = "end"
-    finished_at: datetime
+    finished_at: AwareDatetime
     halted: str
     by_ceiling: bool
-    spent_before: Spend = Spend()
+    spent_before: Annotated[Spend, AfterValidator(_spend)] = Spend()
 
 
 AnyLine: TypeAlias = Annotated[RunLine | TrialLine | EndLine, Field(discriminator="line")]

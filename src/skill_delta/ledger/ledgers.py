@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from skill_delta.core.scores import Spend, spend_of
+from skill_delta.core.scores import Spend
 from skill_delta.core.trials import Errored, Halt, Outcome, Scored, Trial
 from skill_delta.ledger.document import EndLine, TrialKey, TrialLine, fingerprint_of
 from skill_delta.ledger.reader import Record
@@ -28,25 +28,31 @@ class RecordLedger:
     spent_before: Spend = Spend()
     stale: set[TrialKey] = field(default_factory=set)
     """Recorded trials of which the skill, the case, the runner or the model is now another."""
+    of_none: int = 0
+    """How many recorded trials are of no skill, case or baseline of this run."""
 
     def __post_init__(self) -> None:
         if self.recorded is not None:
             self.spent_before += self.recorded.superseded
 
     def recall(self, trial: Trial) -> Outcome | None:
-        key = TrialKey.of(trial)
+        key = self.writer.called(TrialKey.of(trial))
         line = self.recorded.trials.get(key) if self.recorded else None
         if line is None:
             return None
-        outcome = line.outcome_of(trial)
-        if line.fingerprint != self._fingerprint(trial):
+        if not self._is_of(trial, line):
             self.stale.add(key)
-        elif isinstance(outcome, Scored):
+        elif line.error is None:
+            own = _named_by(trial, line)
             # Taken over, so that the record's last run is whole by itself.
-            self.writer.write(line)
-            return outcome
-        self.spent_before += spend_of(outcome)
+            self.writer.write(own)
+            return own.outcome_of(trial)
+        self.spent_before += line.spend
         return None
+
+    def _is_of(self, trial: Trial, line: TrialLine) -> bool:
+        is_whole = line.error is not None or len(line.checks) == len(trial.case.checks)
+        return is_whole and line.fingerprint == self._fingerprint(trial)
 
     def record(self, outcome: Outcome) -> None:
         if isinstance(outcome, Scored | Errored):
@@ -66,6 +72,13 @@ class RecordLedger:
 
     def _fingerprint(self, trial: Trial) -> str:
         return fingerprint_of(trial, self.versions[trial.runner], self.models[trial.runner])
+
+
+def _named_by(trial: Trial, line: TrialLine) -> TrialLine:
+    """The line with the names that the trial has: in the record secrets are taken out of them."""
+    checks = zip(trial.case.checks, line.checks, strict=True)
+    own = tuple(replace(result, id=check.id) for check, result in checks)
+    return replace(line, key=TrialKey.of(trial), checks=own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
-import os
-import stat
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
 from skill_delta.core.scores import Spend
 from skill_delta.core.trials import Outcome, Subject, Trial
-from skill_delta.core.wording import clipped
+from skill_delta.core.wording import clipped, shown
 from skill_delta.errors import Place, UserError
 from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, TrialLine
+from skill_delta.regular_files import open_regular
 
 LONGEST_LINE = 64 * 1024 * 1024
 
@@ -29,7 +30,8 @@ class Record:
     """What a run record holds: the last run's head, every trial of any of its runs, its end.
 
     `of_last_run` are the trials that the last run has, run or taken over; of another there may be
-    more. `end` is None where it was killed. `superseded` is what trials cost that were run again.
+    more. `end` is None where it was killed, or where it `is_being_written` still. `superseded` is
+    what trials cost that were run again.
     """
 
     run: RunLine
@@ -38,6 +40,7 @@ class Record:
     of_last_run: frozenset[TrialKey]
     end: EndLine | None
     superseded: Spend = Spend()
+    is_being_written: bool = False
 
     def outcome_of(self, trial: Trial) -> Outcome | None:
         """What the trial ended as in the last run; None where it is not there."""
@@ -45,15 +48,24 @@ class Record:
         return self.trials[key].outcome_of(trial) if key in self.of_last_run else None
 
     @property
-    def unknown(self) -> int:
-        """How many trials are of no skill, case or arm of the last run: no report has them."""
+    def spent(self) -> Spend:
+        """What all its trials cost, those that were run again once for each time."""
+        return sum((line.spend for line in self.trials.values()), self.superseded)
+
+    def of_none(
+        self, subjects: Iterable[Subject], called: Callable[[TrialKey], TrialKey] = lambda key: key
+    ) -> int:
+        """How many trials are of no skill, case or baseline of these: no report has them.
+
+        `called` gives a key of theirs as the record has it.
+        """
         known = {
-            (subject.label, case.name, arm.baseline)
-            for subject in self.subjects
+            called(TrialKey(subject.label, case.name, "", arm.baseline, 0))
+            for subject in subjects
             for case in subject.cases
             for arm in (subject.candidate, *subject.baselines)
         }
-        return sum((key.skill, key.case, key.baseline) not in known for key in self.trials)
+        return sum(replace(key, runner="", repetition=0) not in known for key in self.trials)
 
 
 def read_record(path: Path) -> Record | None:
@@ -62,9 +74,26 @@ def read_record(path: Path) -> Record | None:
     Raises `UserError`, with the line, for what is no record or one of a later version. Half a
     line is what a killed run leaves: it is left out.
     """
+    with _opened(path) as file:
+        is_being_written = _is_locked(file)
+        found = _read_to_its_end(file, path)
+    if found.run is None:
+        return None
+    try:
+        subjects = tuple(subject.restored() for subject in found.run.subjects)
+        _refuse_doubles(subjects)
+    except ValueError as error:
+        raise UserError(f"the record {path} cannot be read: {_first(error)}") from None
+    own = frozenset(found.own)
+    return Record(
+        found.run, subjects, found.trials, own, found.end, found.superseded, is_being_written
+    )
+
+
+def _read_to_its_end(file: BinaryIO, path: Path) -> _Reading:
     found = _Reading()
     half: Place | None = None
-    for place, line in _lines(path):
+    for place, line in _lines(file, path):
         if line is None:
             half = half or place
             continue
@@ -73,14 +102,31 @@ def read_record(path: Path) -> Record | None:
             raise UserError("this is no line of a run record: it is no JSON", place=half)
         half = None
         found.add(line, place)
-    if found.run is None:
-        return None
+    return found
+
+
+def _is_locked(file: BinaryIO) -> bool:
+    """Whether a run holds the lock that `ledger.writer` takes."""
     try:
-        subjects = tuple(subject.restored() for subject in found.run.subjects)
-    except ValueError as error:
-        raise UserError(f"the record {path} cannot be read: {_first(error)}") from None
-    own = frozenset(found.own)
-    return Record(found.run, subjects, found.trials, own, found.end, found.superseded)
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_UN)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # some network disks have no locks
+    return False
+
+
+def _refuse_doubles(subjects: Sequence[Subject]) -> None:
+    """Of two that go by one name a report would take the answers of one for those of both."""
+    names = [subject.label for subject in subjects]
+    for subject in subjects:
+        of_cases = [(subject.label, case.name) for case in subject.cases]
+        of_arms = [(subject.label, arm.baseline) for arm in (subject.candidate, *subject.baselines)]
+        if any(len(set(each)) < len(each) for each in (names, of_cases, of_arms)):
+            raise ValueError(
+                f"two skills, or two cases or arms of {shown(subject.label)}, share a name"
+            )
 
 
 @dataclass(slots=True)
@@ -108,38 +154,31 @@ class _Reading:
     def _add_trial(self, line: TrialLine, place: Place) -> None:
         if line.error is None and line.transcript is None:
             raise UserError("a trial has neither an answer nor an error", place=place)
+        before = self.trials.get(line.key)
         # Only answers are taken over word for word. A trial that was lost again in the same way
         # was paid for again.
-        if line.error is not None or self.trials.get(line.key) != line:
-            self.superseded += _cost_of(self.trials.get(line.key))
+        if before is not None and (line.error is not None or before != line):
+            self.superseded += before.spend
         self.trials[line.key] = line
         self.own.add(line.key)
 
 
-def _cost_of(line: TrialLine | None) -> Spend:
-    if line is None:
-        return Spend()
-    if line.error is not None:
-        return Spend(line.usage, line.cost_usd)
-    answered = line.transcript
-    return Spend(answered.usage, answered.cost_usd) if answered else Spend()
-
-
-def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:
+def _lines(
+    file: BinaryIO, path: Path
+) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:
     """Every line that is not blank, with its place; None for half a line."""
-    with os.fdopen(_opened(path), "rb") as file:
-        for number in itertools.count(1):
-            place = Place(str(path), number)
-            try:
-                raw = file.readline(LONGEST_LINE + 1)
-            except OSError as error:
-                raise UserError(f"it cannot be read: {error.strerror}", place=place) from None
-            if not raw:
-                return
-            if len(raw) > LONGEST_LINE:
-                raise UserError("the line is longer than any of a record", place=place)
-            if raw.strip().strip(_NEVER_WRITTEN):
-                yield place, _read(raw, place)
+    for number in itertools.count(1):
+        place = Place(str(path), number)
+        try:
+            raw = file.readline(LONGEST_LINE + 1)
+        except OSError as error:
+            raise UserError(f"it cannot be read: {error.strerror}", place=place) from None
+        if not raw:
+            return
+        if len(raw) > LONGEST_LINE:
+            raise UserError("the line is longer than any of a record", place=place)
+        if raw.strip().strip(_NEVER_WRITTEN):
+            yield place, _read(raw, place)
 
 
 def _read(raw: bytes, place: Place) -> RunLine | TrialLine | EndLine | None:
@@ -166,16 +205,12 @@ def _read(raw: bytes, place: Place) -> RunLine | TrialLine | EndLine | None:
         raise UserError(problem, place=place) from None
 
 
-def _opened(path: Path) -> int:
+def _opened(path: Path) -> BinaryIO:
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return open_regular(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UserError(f"the record {path} cannot be read: {reason}") from None
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise UserError(f"the record {path} is no file")
-    return file
 
 
 def _first(error: ValueError) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +13,9 @@ from typing import Self
 from pydantic import JsonValue
 
 from skill_delta.errors import UserError
-from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialLine
+from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, TrialLine
+from skill_delta.ledger.stand_ins import StandIns, renamed
+from skill_delta.regular_files import append_to_regular
 
 LINES_A_SYNC = 16
 SECONDS_A_SYNC = 1.0
@@ -23,15 +24,16 @@ SECONDS_A_SYNC = 1.0
 class RecordWriter:
     """Appends to one record, after what a killed run may have left of a line.
 
-    What others said is redacted before it is written. Raises `UserError` where the file cannot be
-    opened; a write that fails later never ends the run, and is told as `problem`.
+    Secrets are taken out of every text before it is escaped; names that differ still do. Raises
+    `UserError` where the file cannot be opened; a write that fails later never ends the run, and is
+    told as `problem`.
     """
 
     def __init__(
         self, path: Path, redact: Callable[[str], str], clock: Callable[[], float]
     ) -> None:
         """`clock` counts seconds."""
-        self._redact = redact
+        self._stand_ins = StandIns(redact)
         self._clock = clock
         self._unsynced = 0
         self._synced_at = clock()
@@ -57,7 +59,7 @@ class RecordWriter:
         if self._gave_out:
             return
         try:
-            value = _redacted(LINES.dump_python(line, mode="json"), self._redact)
+            value = self._without_secrets(line)
             # ASCII: half a surrogate pair, which a model can send, is no UTF-8.
             self._append((json.dumps(value) + "\n").encode("ascii"))
         except OSError as error:
@@ -66,6 +68,27 @@ class RecordWriter:
         except (ValueError, RecursionError) as error:
             # A model can nest a call's arguments deeper than anything writes them.
             self._note(f"lacks a line that could not be written: {error}")
+
+    def called(self, key: TrialKey) -> TrialKey:
+        """The key as the record has it, without secrets."""
+        settle = self._stand_ins.settle
+        return TrialKey(
+            settle(key.skill),
+            settle(key.case),
+            settle(key.runner),
+            settle(key.baseline),
+            key.repetition,
+        )
+
+    def _without_secrets(self, line: RunLine | TrialLine | EndLine) -> JsonValue:
+        written: dict[str, JsonValue] = LINES.dump_python(line, mode="json")
+        # A head names all that there is to tell apart, and trials are of what it names.
+        if isinstance(line, RunLine):
+            return renamed(written, self._stand_ins.settle)
+        return {
+            part: renamed(value, self._stand_ins.settle if part == "key" else self._stand_ins.of)
+            for part, value in written.items()
+        }
 
     def _append(self, data: bytes) -> None:
         # In one piece: what a kill leaves is whole lines, and at most one half.
@@ -94,16 +117,13 @@ class RecordWriter:
 
 
 def _opened(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, flags, 0o644)
+        file = append_to_regular(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UserError(f"the record {path} cannot be written: {reason}") from None
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise UserError(f"the record {path} is no file")
         _lock(file, path)
         size = os.fstat(file).st_size
         if size and os.pread(file, 1, size - 1) != b"\n":
@@ -128,14 +148,3 @@ def _lock(file: int, path: Path) -> None:
         ) from None
     except OSError:
         return  # some network disks have no locks
-
-
-def _redacted(value: JsonValue, redact: Callable[[str], str]) -> JsonValue:
-    """The same value with secrets taken out of its texts, before any of them is escaped."""
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, list):
-        return [_redacted(item, redact) for item in value]
-    if isinstance(value, dict):
-        return {redact(key): _redacted(item, redact) for key, item in value.items()}
-    return value

@@ -25,6 +25,13 @@ MODEL_RUNNERS = ("openai",)
 
 RUNNERS = ("scripted", *MODEL_RUNNERS)
 
+INCREASES: Mapping[Measure, str] = {
+    Measure.TOKENS: "max_token_increase",
+    Measure.COST: "max_cost_increase",
+    Measure.LATENCY: "max_latency_increase",
+}
+"""The setting that bounds how much more of each the candidate may use."""
+
 
 def kebab(name: str) -> str:
     return name.replace("_", "-")
@@ -78,6 +85,14 @@ def _named_numbers(parts: Sequence[object]) -> dict[str, float]:
     return numbers
 
 
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class _Checked(BaseModel):
     model_config = ConfigDict(
         frozen=True,
@@ -87,6 +102,16 @@ class _Checked(BaseModel):
         populate_by_name=True,
         use_attribute_docstrings=True,
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _texts_are_utf8(cls, value: object) -> object:
+        # What an argument or a variable has of other bytes comes as halves of surrogate pairs,
+        # which no report, record or request can hold.
+        texts = value if isinstance(value, list | Mapping) else [value]
+        if not all(_is_utf8(text) for text in texts if isinstance(text, str)):
+            raise PydanticCustomError("utf8", "should be text in UTF-8")
+        return value
 
 
 class PerSkill(_Checked):
@@ -266,11 +291,7 @@ class Settings(_Checked):
 
     def increases(self) -> Mapping[Measure, float]:
         """How much more of each the candidate may use, where that is bounded."""
-        bounds = {
-            Measure.TOKENS: self.max_token_increase,
-            Measure.COST: self.max_cost_increase,
-            Measure.LATENCY: self.max_latency_increase,
-        }
+        bounds = {measure: getattr(self, name) for measure, name in INCREASES.items()}
         return {measure: bound for measure, bound in bounds.items() if bound is not None}
 
     def bars(self) -> Mapping[str, float]:

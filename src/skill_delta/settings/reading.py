@@ -13,7 +13,7 @@ from skill_delta.core.documents import Document, Path
 from skill_delta.core.intervals import MOST_LOOKS
 from skill_delta.errors import UserError, UserErrors
 from skill_delta.settings.commands import RUN, Command
-from skill_delta.settings.model import Settings, kebab
+from skill_delta.settings.model import INCREASES, Settings, kebab
 
 CONFIG_FILES = tuple(
     f"{folder}skill-delta.{ending}" for folder in (".github/", "") for ending in ("yml", "yaml")
@@ -31,10 +31,19 @@ def settle(
     """
     written = _config_values(config)
     values = {**command.defaults, **written, **flags}
-    if values.get("baseline_mode") == "both" and "baseline" not in flags:
+    if "baseline_mode" in command.foreign:
+        values.pop("baseline_mode", None)  # it would say what is compared
+    # Where the mode is a flag, a config file's baseline is for other runs.
+    beside_mode = flags if "baseline_mode" in flags else {**written, **flags}
+    has_both = values.get("baseline_mode") is not None and "baseline" in beside_mode
+    if values.get("baseline_mode") == "both" and not has_both:
         values["baseline"] = ["none"]
     settings = _checked(values, flags, config)
-    problems = (*_contradictions(settings, command), *_unread(settings, flags))
+    problems = (
+        *_contradictions(settings, command),
+        *_about_records(settings, has_both=has_both),
+        *_unread(settings, flags),
+    )
     if problems:
         raise UserErrors(problems)
     return settings
@@ -108,14 +117,10 @@ def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]
             )
         )
     problems += _about_looks(settings)
-    problems += _about_records(settings)
     problems += [
         UserError(f"--{name} has nothing to compare with: no baseline was named")
         for name, asked in (
-            *(
-                (f"max-{measure}-increase".replace("tokens", "token"), True)
-                for measure in settings.increases()
-            ),
+            *((kebab(INCREASES[measure]), True) for measure in settings.increases()),
             ("max-regressed-cases", settings.max_regressed_cases is not None),
             ("scorecard", settings.scorecard is not None),
         )
@@ -142,10 +147,11 @@ def _contradictions(settings: Settings, command: Command) -> Sequence[UserError]
     return problems
 
 
-def _about_records(settings: Settings) -> Iterator[UserError]:
+def _about_records(settings: Settings, *, has_both: bool) -> Iterator[UserError]:
+    """`has_both` says that a mode and a baseline were named side by side."""
     mode = settings.baseline_mode
     wanted = ("none",) if mode == "both" else ()
-    if mode is not None and settings.baseline != wanted:
+    if has_both or (mode is not None and settings.baseline != wanted):
         yield UserError(
             f"--baseline-mode {mode} says what is compared, and so does --baseline",
             hint="drop one of them: context variants are another axis than hook suppression",
@@ -216,5 +222,6 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
 
 def shown(value: object) -> str:
     parts = value if isinstance(value, list | tuple) else [value]
-    text = ", ".join(str(part) if isinstance(part, str) else json.dumps(part) for part in parts)
+    text = ", ".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
+    text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -139,7 +139,9 @@ class _Opened:
         with _cancelled_by_signals(cancelled):
             ports = Ports(
                 runners=self.runners,
-                budget=Budget(_ceilings(self.task.settings), time.monotonic),
+                budget=Budget(
+                    _ceilings(self.task.settings), time.monotonic, spent=self.task.keeping.spent
+                ),
                 progress=(BarProgress if terminal.watched else LineProgress)(terminal.err),
                 ledger=self.ledger,
                 cancelled=cancelled,
@@ -278,6 +280,7 @@ def request_of(settings: Settings, *known: LabelsByName) -> RunRequest:
         at_once=settings.concurrency,
         seed=settings.seed,
         max_cases=settings.max_cases,
+        on_unmeasured=settings.on_unmeasured,
     )
 
 

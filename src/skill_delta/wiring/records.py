@@ -10,26 +10,27 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from skill_delta import __version__
 from skill_delta.core.intervals import MOST_LOOKS
-from skill_delta.core.looks import MOST_REPETITIONS, Looks
-from skill_delta.core.policy import GatePolicy
+from skill_delta.core.looks import Looks
 from skill_delta.core.report import Environment, Provenance
 from skill_delta.core.scorecard import BaselineMode, leg_run_id
+from skill_delta.core.scores import Spend
 from skill_delta.core.suite import Mode
 from skill_delta.core.trials import Role
-from skill_delta.core.wording import count
+from skill_delta.core.wording import clipped, count
 from skill_delta.errors import UserError
 from skill_delta.execution import NoLedger
 from skill_delta.ledger.document import RecordedSubject, RunLine, TrialKey
-from skill_delta.ledger.ledgers import RecordLedger
+from skill_delta.ledger.ledgers import RecordLedger, ReplayLedger
 from skill_delta.ledger.legs import LegLedger
 from skill_delta.ledger.reader import Record
 from skill_delta.ledger.writer import RecordWriter
 from skill_delta.ports import Ledger
 from skill_delta.preparation import Prepared, RunRequest
+from skill_delta.settings.model import INCREASES, Settings
 
 _REQUEST: TypeAdapter[RunRequest] = TypeAdapter(RunRequest)
 
@@ -79,6 +80,16 @@ class Keeping:
     resumed: Record | None = None
     run_id: str = ""
 
+    @property
+    def records(self) -> tuple[Path, ...]:
+        """The files that are written."""
+        return self.legs or ((self.record,) if self.record else ())
+
+    @property
+    def spent(self) -> Spend:
+        """What the record's trials cost, of which the run that goes on with it is a part."""
+        return self.resumed.spent if self.resumed else Spend()
+
 
 @contextlib.contextmanager
 def kept(
@@ -97,8 +108,9 @@ def kept(
             writer.write(line)
             if writer.problem:
                 raise UserError(writer.problem)  # without its head nothing of it can be read
-            versions, models = environment.runners, environment.models
-            return RecordLedger(writer, versions, models, keeping.resumed)
+            before, versions = keeping.resumed, environment.runners
+            of_none = before.of_none(ready.subjects, writer.called) if before else 0
+            return RecordLedger(writer, versions, environment.models, before, of_none=of_none)
 
         line = run_line(ready, request, environment, keeping.run_id or new_run_id(), started_at)
         if keeping.legs is not None:
@@ -151,17 +163,25 @@ def notes_of(ledger: Ledger) -> Iterator[str]:
                     f"{count(len(ledger.stale), 'recorded trial')} could not be used: the skill, "
                     "the case, the runner or the model is another now"
                 )
+            yield from _of_none(ledger.of_none)
             if ledger.writer.problem:
                 yield ledger.writer.problem
         case LegLedger(skill_on=on, skill_off=off):
             yield from (leg.writer.problem for leg in (on, off) if leg.writer.problem)
+        case ReplayLedger(recorded=record):
+            yield from _of_none(record.of_none(record.subjects))
+
+
+def _of_none(trials: int) -> Iterator[str]:
+    if trials:
+        yield f"{count(trials, 'recorded trial')} of no skill, case or baseline of this run"
 
 
 def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
     """What was settled before the recorded run. Raises ValueError for a request that is none."""
     run = record.run
     request = _REQUEST.validate_python(run.request)
-    _refuse_impossible(request.policy)
+    _refuse_impossible(request)
     alone = not any(subject.baselines for subject in record.subjects)
     looks = _looks_of_leg(record, request.policy.looks) if alone else request.policy.looks
     ready = Prepared(
@@ -176,17 +196,31 @@ def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
     return ready, replace(request, policy=replace(request.policy, looks=looks))
 
 
-def _refuse_impossible(policy: GatePolicy) -> None:
+def _refuse_impossible(request: RunRequest) -> None:
     """No run was judged by numbers that settings do not take, but a record may hold any."""
-    looks = policy.looks
-    is_possible = (
-        1 <= looks.repetitions <= looks.most <= MOST_REPETITIONS
-        and looks.planned <= MOST_LOOKS
-        and 0 < policy.confidence < 1
-        and 0 <= policy.margin <= 1
-    )
-    if not is_possible:
-        raise ValueError("no gate has such repetitions, such a confidence or such a margin")
+    policy, looks = request.policy, request.policy.looks
+    numbers = {
+        "concurrency": request.at_once,
+        "max_cases": request.max_cases,
+        "repeat": looks.repetitions,
+        "max_repeat": looks.most,
+        "min_repeats": policy.min_repeats,
+        "margin": policy.margin,
+        "confidence": policy.confidence,
+        "min_pass_rate": policy.min_pass_rate,
+        "per_skill_min": policy.skill_min_pass_rate,
+        "min_delta": policy.min_delta,
+        "per_skill": {name: {"min-delta": bar} for name, bar in policy.skill_min_delta.items()},
+        "max_regressed_cases": policy.max_regressed_cases,
+        **{setting: policy.max_increase.get(of) for of, setting in INCREASES.items()},
+    }
+    try:
+        Settings.model_validate(numbers)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{clipped('.'.join(map(str, first['loc'])))}: {first['msg']}") from None
+    if looks.most < looks.repetitions or looks.planned > MOST_LOOKS:
+        raise ValueError("no gate has such looks")
 
 
 def _looks_of_leg(record: Record, planned: Looks) -> Looks:

@@ -21,12 +21,14 @@ from skill_delta.ledger.reader import Record, read_record
 from skill_delta.preparation import Prepared, RunRequest
 from skill_delta.render.redaction import Redactor
 from skill_delta.render.terminal import render_terminal
+from skill_delta.wiring.check import is_forgiven
 from skill_delta.wiring.output_files import checked_outputs, deliver, rendered
-from skill_delta.wiring.records import prepared_from
+from skill_delta.wiring.records import notes_of, prepared_from
 from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import named_suite
 
 KILLED = Halt("the run was ended before it")
+RUNNING = Halt("the run has not come to it yet: its record is still being written")
 NOT_THERE = Halt("the record does not have it", is_ceiling=True)
 """Checks that leave open what was settled ask for a further look, which nobody took."""
 
@@ -47,9 +49,9 @@ def report(
     places = checked_outputs(outputs)
     if evals is not None and not regrade:
         raise UserError("--evals has no effect: only --regrade runs checks", hint="add --regrade")
-    found = report_of(_record(path), regrade=regrade, evals=evals)
+    found, code = report_of(_record(path), regrade=regrade, evals=evals)
     text, redact = partial(render_terminal, found), Redactor([]).redact
-    return deliver(rendered(found, places), text, redact, terminal, found.gate.exit_code)
+    return deliver(rendered(found, places), text, redact, terminal, code)
 
 
 def _record(path: Path) -> Record:
@@ -59,7 +61,9 @@ def _record(path: Path) -> Record:
     return record
 
 
-def report_of(record: Record, *, regrade: bool = False, evals: Path | None = None) -> Report:
+def report_of(
+    record: Record, *, regrade: bool = False, evals: Path | None = None
+) -> tuple[Report, ExitCode]:
     """What a record comes to: the run again, in which no trial may start."""
     try:
         ready, request = prepared_from(record)
@@ -68,14 +72,17 @@ def report_of(record: Record, *, regrade: bool = False, evals: Path | None = Non
     if evals is not None:
         ready = _with_checks_of(ready, evals)
     ledger = ReplayLedger(record, _regraded if regrade else _as_it_was)
-    return asyncio.run(_replayed(record, ready, request, ledger))
+    found = asyncio.run(_replayed(record, ready, request, ledger))
+    # A run that was killed let nothing through: it had not come to its end.
+    forgiven = record.end is not None and is_forgiven(found, request.on_unmeasured)
+    return found, ExitCode.PASSED if forgiven else found.gate.exit_code
 
 
 async def _replayed(
     record: Record, ready: Prepared, request: RunRequest, ledger: ReplayLedger
 ) -> Report:
     end = record.end
-    closed = KILLED
+    closed = RUNNING if record.is_being_written else KILLED
     if end is not None:
         closed = Halt(end.halted, end.by_ceiling) if end.halted else NOT_THERE
     finished_at = end.finished_at if end else record.run.started_at
@@ -88,7 +95,8 @@ async def _replayed(
         started_at=record.run.started_at,
         now=lambda: finished_at,
     )
-    return await pipeline.evaluate(ready, request, record.run.environment, ports)
+    found = await pipeline.evaluate(ready, request, record.run.environment, ports)
+    return replace(found, notes=(*found.notes, *notes_of(ledger)))
 
 
 class _Nobody:

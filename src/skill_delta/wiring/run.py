@@ -22,7 +22,7 @@ from skill_delta.core.scorecard import (
     scorecard,
     scorecard_path,
 )
-from skill_delta.core.skills import SkillVersion
+from skill_delta.core.skills import SkillVersion, WorkingSkill
 from skill_delta.core.suite import Mode
 from skill_delta.core.trials import NOTHING_TO_OFFER
 from skill_delta.core.wording import count
@@ -57,7 +57,9 @@ def run(
     """
     settings = settle(flags, config_of(paths, config_file))
     outputs, keeping = outputs_of(settings), _keeping(settings)
-    candidates = _as_asked(candidates_of(find_skills(paths), settings), settings)
+    skills = find_skills(paths)
+    _refuse_records_in(skills, keeping)
+    candidates = _as_asked(candidates_of(skills, settings), settings)
     if "per_skill_min" in flags:
         _refuse_unknown_skills(settings.per_skill_min, [c.found for c in candidates])
     with tempfile.TemporaryDirectory(prefix="skill-delta-") as scratch:
@@ -108,30 +110,50 @@ def _keeping(settings: Settings) -> Keeping:
         on, off = (leg_path(out, leg) for leg in LEGS)
         match settings.baseline_mode:
             case "both":
-                return Keeping(legs=(_new(on), _new(off)), run_id=run_id)
+                return Keeping(legs=(_new(on, ALONE), _new(off, ALONE)), run_id=run_id)
             case "skill-off":
                 leg_id = leg_run_id(run_id, BaselineMode.SKILL_OFF)
-                return Keeping(_new(off), run_id=leg_id)
+                return Keeping(_new(off, IN_PLACE), run_id=leg_id)
             case _:
-                return Keeping(_new(out), run_id=run_id)
+                return Keeping(_new(out, IN_PLACE), run_id=run_id)
     record = Path(settings.record) if settings.record else None
-    return Keeping(_new(record) if record else None, run_id=run_id)
+    return Keeping(_new(record, RESUME) if record else None, run_id=run_id)
 
 
 LEGS: Final[tuple[Leg, Leg]] = (BaselineMode.SKILL_ON, BaselineMode.SKILL_OFF)
 
 
-def _new(record: Path) -> Path:
+RESUME: Final = "go on with it by --resume {record}, or name another file"
+IN_PLACE: Final = "go on with it by --resume {record} in place of --out, or name another file"
+ALONE: Final = (
+    "name another file; each leg by itself can be gone on with: `--resume {record}` in place of "
+    "--out, and --baseline-mode with that leg alone"
+)
+
+
+def _new(record: Path, how_to_go_on: str) -> Path:
     try:
         is_taken = record.stat().st_size > 0
     except (OSError, ValueError):
         is_taken = False  # there is none yet, or opening it will say what is wrong
     if is_taken:
         raise UserError(
-            f"the record {record} holds a run already",
-            hint=f"go on with it by --resume {record}, or name another file",
+            f"the record {record} holds a run already", hint=how_to_go_on.format(record=record)
         )
     return record
+
+
+def _refuse_records_in(skills: Sequence[WorkingSkill], keeping: Keeping) -> None:
+    """A record among a skill's files would make another skill of it with every trial."""
+    for record in keeping.records:
+        place = record.parent.resolve() / record.name
+        for skill in skills:
+            if place.is_relative_to(skill.location):
+                raise UserError(
+                    f"the record {record} lies in the folder of the skill '{skill.skill.name}', "
+                    "and would be taken for a part of it, or for an eval file",
+                    hint="name a file outside of that folder",
+                )
 
 
 def _as_asked(candidates: Sequence[Candidate], settings: Settings) -> Sequence[Candidate]:

@@ -9,7 +9,8 @@ from typing import BinaryIO
 
 # Not waited for if it is, or became meanwhile, a FIFO.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-_READ_NO_LINK = _READ | getattr(os, "O_NOFOLLOW", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
 
 
 class NotRegularError(OSError):
@@ -18,12 +19,20 @@ class NotRegularError(OSError):
 
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading. Raises `OSError`, also where it is a link or no file."""
-    return _opened(path, _READ_NO_LINK)
+    return os.fdopen(_opened(path, _READ | _NO_LINK), "rb")
 
 
 def open_followed(path: Path) -> BinaryIO:
     """As `open_regular`, but a link is followed."""
-    return _opened(path, _READ)
+    return os.fdopen(_opened(path, _READ), "rb")
+
+
+def append_to_regular(path: Path) -> int:
+    """A descriptor to append to the file with, and to read it; made where there is none.
+
+    Raises `OSError`, also where it is a link or no file. What is made is for its owner to write.
+    """
+    return _opened(path, _APPEND | _NO_LINK)
 
 
 def is_regular(path: Path) -> bool:
@@ -44,13 +53,13 @@ def refuse_special(path: Path) -> None:
         raise NotRegularError(0, f"{path.name} is {_kind(mode)}, not a file")
 
 
-def _opened(path: Path, flags: int) -> BinaryIO:
-    descriptor = os.open(path, flags)
+def _opened(path: Path, flags: int) -> int:
+    descriptor = os.open(path, flags, 0o644)
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         raise NotRegularError(0, f"it is {_kind(mode)}, not a file")
-    return os.fdopen(descriptor, "rb")
+    return descriptor
 
 
 def _kind(mode: int) -> str:

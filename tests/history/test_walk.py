@@ -8,34 +8,13 @@ from hypothesis import strategies as st
 
 from git_repositories import GitRepository
 from random_histories import PATHS, Habits, RandomCommit, fast_import, random_histories
-from skill_delta.history.repository import Repository
-from skill_delta.history.walk import Touch, Walk
-
-Trails = list[tuple[str, str]]
+from walked_histories import walked
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> GitRepository:
     """One repository for all examples: making a new one each time would take most of the time."""
     return GitRepository.create(tmp_path_factory.mktemp("histories"))
-
-
-def opened(repository: GitRepository) -> Repository:
-    found = Repository.discover(repository.folder)
-    assert found is not None
-    return found
-
-
-def walked(repository: GitRepository, trails: Trails) -> list[list[str]]:
-    """For each trail, a start and a path, the commits that one shared walk gives."""
-    with opened(repository) as store:
-        walk = Walk(store)
-        numbers = [walk.begin(bytes.fromhex(start), path.encode()) for start, path in trails]
-        found: dict[int, list[str]] = {number: [] for number in numbers}
-        for event in walk:
-            assert isinstance(event, Touch)
-            found[event.trail].append(event.commit.hex())
-    return list(found.values())
 
 
 @settings(max_examples=120, deadline=None)

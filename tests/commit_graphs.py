@@ -17,6 +17,7 @@ OPTIONS = (
     ("--no-changed-paths", "--split=no-merge"),
     ("--changed-paths", "--split=no-merge"),
     ("--changed-paths", "--split"),
+    ("--changed-paths", "--max-new-filters=2"),
 )
 
 

@@ -15,8 +15,13 @@ def opened(repository: GitRepository) -> Repository:
     return found
 
 
-def walked(repository: GitRepository, trails: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """For each trail, a start and a path, the commits that one shared walk gives."""
+def walked(
+    repository: GitRepository, trails: Sequence[tuple[str, str]], limits: Sequence[int] = ()
+) -> list[list[str]]:
+    """For each trail, a start and a path, the commits that one shared walk gives.
+
+    A trail is ended once it gave as many as its limit.
+    """
     with opened(repository) as store:
         walk = Walk(store)
         numbers = [walk.begin(bytes.fromhex(start), path.encode()) for start, path in trails]
@@ -24,4 +29,6 @@ def walked(repository: GitRepository, trails: Sequence[tuple[str, str]]) -> list
         for event in walk:
             assert isinstance(event, Touch)
             found[event.trail].append(event.commit.hex())
+            if limits and len(found[event.trail]) == limits[event.trail]:
+                walk.end(event.trail)
     return list(found.values())

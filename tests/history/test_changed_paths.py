@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from skill_delta.history.asked_paths import AskedFolder
 from skill_delta.history.changed_paths import ChangedPaths, PathHashes, Shape, murmur3
 
-texts = st.binary(min_size=1, max_size=12).filter(lambda name: b"/" not in name)
-paths = st.lists(texts, min_size=1, max_size=3).map(b"/".join)
+long_names = st.binary(min_size=1, max_size=12).filter(lambda name: b"/" not in name)
+names = st.sampled_from([b"a", b"b", b"\xff"]) | long_names
+paths = st.lists(names, min_size=1, max_size=3).map(b"/".join)
+"""Some of them are folders of others."""
 
 
 @pytest.mark.parametrize(

@@ -261,11 +261,8 @@ def damaged(draw: st.DrawFn, content: bytes) -> bytes:
     at = draw(st.integers(0, len(content) - 1))
     match draw(st.sampled_from(["flip", "cut", "grow", "gap", "garbage"])):
         case "flip":
-            return (
-                content[:at]
-                + bytes([content[at] ^ 1 << draw(st.integers(0, 7))])
-                + content[at + 1 :]
-            )
+            flipped = bytes([content[at] ^ 1 << draw(st.integers(0, 7))])
+            return content[:at] + flipped + content[at + 1 :]
         case "cut":
             return content[:at]
         case "grow":
@@ -277,6 +274,7 @@ def damaged(draw: st.DrawFn, content: bytes) -> bytes:
 
 
 def put(graphed: Graphed, shape: dict[Path, bytes]) -> None:
+    """Replace what graph the repository has."""
     for file in graph_files(graphed.repository):
         file.unlink()
     for file, content in shape.items():
@@ -301,12 +299,10 @@ def test_a_file_made_to_lie_is_survived(graphed: Graphed, data: st.DataObject) -
     shape = graphed.shapes[data.draw(st.integers(0, 1))]
     file = data.draw(st.sampled_from([file for file in sorted(shape) if "chain" not in file.name]))
     lie = sealed(data.draw(damaged(shape[file])))
-    target = (
-        file if file.name == "commit-graph" else file.with_name(f"graph-{lie[-20:].hex()}.graph")
-    )
-    put(graphed, shape | {target: lie})
+    true_name, lying_name = (content[-20:].hex() for content in (shape[file], lie))
+    put(graphed, shape | {file.with_name(file.name.replace(true_name, lying_name)): lie})
     for chain in (one for one in shape if "chain" in one.name):
-        tamper(chain, shape[chain].replace(file.name[6:46].encode(), lie[-20:].hex().encode()))
+        tamper(chain, shape[chain].replace(true_name.encode(), lying_name.encode()))
 
     with opened(graphed.repository) as store:
         walk = Walk(store)
@@ -318,21 +314,58 @@ def test_a_file_made_to_lie_is_survived(graphed: Graphed, data: st.DataObject) -
         assert sum(1 for _ in walk) <= 9 * len(graphed.trails)
 
 
+class Layers:
+    """The graph that has two layers, and which of its commits are known: of the upper, the lower.
+
+    Files are told from one another by the names they should have.
+    """
+
+    def __init__(self, graphed: Graphed) -> None:
+        self._graphed = graphed
+        shape = graphed.shapes[1]
+        (self.chain,) = (file for file in shape if "chain" in file.name)
+        self.lower, self.upper = map(self.named, shape[self.chain].decode().split())
+        self.lower_content, self.upper_content = shape[self.lower], shape[self.upper]
+
+    def named(self, checksum: str) -> Path:
+        return self.chain.with_name(f"graph-{checksum}.graph")
+
+    def known(self, changed: dict[Path, bytes]) -> tuple[bool, bool]:
+        put(self._graphed, self._graphed.shapes[1] | changed)
+        repository = self._graphed.repository
+        graph = CommitGraph.open([repository.folder / ".git" / "objects"])
+        top, base = (repository.git("rev-parse", name) for name in ("main", "main~3"))
+        is_known = [graph.commit(bytes.fromhex(one)) is not None for one in (top, base)]
+        return is_known[0], is_known[1]
+
+
 def test_a_whole_layer_below_a_damaged_one_is_used(graphed: Graphed) -> None:
     """The lower ones know nothing of those above them."""
-    shape = graphed.shapes[1]
-    (chain,) = (file for file in shape if "chain" in file.name)
-    lower, upper = (chain.with_name(f"graph-{n.decode()}.graph") for n in shape[chain].split())
-    objects = graphed.repository.folder / ".git" / "objects"
-    top, base = (bytes.fromhex(graphed.repository.git("rev-parse", n)) for n in ("main", "main~3"))
+    layers = Layers(graphed)
 
-    put(graphed, shape | {upper: shape[upper][:-1]})
-    graph = CommitGraph.open([objects])
-    assert (graph.commit(top), graph.commit(base) is not None) == (None, True)
+    assert layers.known({}) == (True, True)
+    assert layers.known({layers.upper: layers.upper_content[:-1]}) == (False, True)
+    assert layers.known({layers.lower: layers.lower_content[:-1]}) == (False, False)
 
-    put(graphed, shape | {lower: shape[lower][:-1]})
-    graph = CommitGraph.open([objects])
-    assert (graph.commit(top), graph.commit(base)) == (None, None)
+
+def test_a_layer_is_the_one_that_it_is_named_after(graphed: Graphed) -> None:
+    """Though it is whole."""
+    layers = Layers(graphed)
+    other = sealed(layers.lower_content[:-21] + b"x" * 21)
+
+    assert layers.known({layers.lower: other}) == (False, False)
+
+
+def test_a_layer_is_read_only_above_those_it_was_made_for(graphed: Graphed) -> None:
+    """Its parents are numbers, which would be other commits above another layer."""
+    layers = Layers(graphed)
+    other = sealed(layers.lower_content[:-21] + b"x" * 21)
+    names = f"{other[-20:].hex()}\n{layers.upper.name[6:46]}\n".encode()
+
+    assert layers.known({layers.named(other[-20:].hex()): other, layers.chain: names}) == (
+        False,
+        True,
+    )
 
 
 @pytest.mark.parametrize(("version", "is_used"), [(1, True), (2, True), (3, False), (0, False)])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commit_graphs import graph_writes, write_graph
 from git_repositories import GitRepository
 from random_histories import PATHS, Habits, RandomCommit, fast_import, random_histories
 from walked_histories import walked
@@ -39,3 +40,18 @@ def test_trails_may_start_anywhere(
     trails = data.draw(st.lists(st.tuples(commits, st.sampled_from(PATHS)), min_size=1, max_size=5))
 
     assert walked(shared, trails) == [shared.log(path, start) for start, path in trails]
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_histories(Habits()), st.lists(st.integers(1, 4), min_size=7, max_size=7), st.data())
+def test_trails_may_end_before_the_others(
+    shared: GitRepository, history: list[RandomCommit], limits: list[int], data: st.DataObject
+) -> None:
+    """What is no longer asked for is forgotten, and nothing else."""
+    *_, head = commits = fast_import(shared, history)
+    write_graph(shared, data.draw(graph_writes(commits)))
+    trails = [(head, path) for path in PATHS]
+
+    found = walked(shared, trails, limits)
+
+    assert found == [shared.log(path, head, one) for path, one in zip(PATHS, limits, strict=True)]

@@ -34,14 +34,14 @@ class _Question:
 _QUESTIONS = (
     # Seven and not five: every tenth skill is quiet, and has to be among those asked.
     _Question(range(SKILLS), target=0.2, nth=7),
-    _Question(range(20), target=1.2),
+    _Question(range(20), target=1.2, times=3),
     _Question([next(filter(is_quiet, range(SKILLS)))], target=10, times=3),
 )
 
 _GRAPHS: Mapping[str, tuple[str, ...]] = {
     f"{COMMITS:,} commits": (),
-    "the same with a commit-graph": ("--no-changed-paths",),
-    "the same with changed paths in it": ("--changed-paths",),
+    "a commit-graph": ("--no-changed-paths",),
+    "a commit-graph with changed paths": ("--changed-paths",),
 }
 """What a repository may have besides its commits, as `git commit-graph write` is asked for it."""
 

@@ -64,14 +64,13 @@ class AskedFolder:
     def possible(self, changes: ChangedPaths, trails: int) -> int:
         """Those of the trails below whose path a commit may have changed."""
         possible = 0
-        for mask, child in self._below(changes.shape):
-            if changes.bits & mask == mask and child.trails & trails:
+        bits, shape = changes
+        for mask, child in self._masks_below.get(shape) or self._look_below(shape):
+            if bits & mask == mask and child.trails & trails:
                 possible |= child.ends | child.possible(changes, trails)
         return possible & trails
 
-    def _below(self, shape: Shape) -> list[tuple[int, AskedFolder]]:
-        if (known := self._masks_below.get(shape)) is not None:
-            return known
+    def _look_below(self, shape: Shape) -> list[tuple[int, AskedFolder]]:
         if len(self._masks_below) >= _REMEMBERED_SHAPES:
             self._masks_below.clear()
         children = self.children.values()

@@ -24,6 +24,9 @@ _MOST_LAYERS = 255
 """As many as a layer can say that it builds on."""
 _LAYER_NAME = re.compile(rb"[0-9a-f]{40}")
 
+_Place = tuple[GraphLayer, int]
+"""A layer, and a commit's position in it."""
+
 
 class CommitGraph:
     """The commits that git's commit-graph of some object folders knows; there may be none.
@@ -34,7 +37,7 @@ class CommitGraph:
 
     def __init__(self, layers: Sequence[GraphLayer]) -> None:
         self._layers = layers
-        self._positions: dict[bytes, int] = {}
+        self._places: dict[bytes, _Place | None] = {}
 
     @classmethod
     def open(cls, folders: Sequence[Path]) -> CommitGraph:
@@ -46,44 +49,44 @@ class CommitGraph:
 
     def commit(self, oid: bytes) -> Commit | None:
         """A commit; None where the graph does not know it, or not well."""
-        position = self._position(oid)
-        layer = self._layer(position)
-        if layer is None:
+        place = self._place(oid)
+        if place is None:
             return None
+        layer, position = place
         try:
             tree, positions, date = layer.commit(position)
-            parents = tuple([self._oid(parent, layer) for parent in positions])
+            return Commit(tree, tuple([self._parent(at, layer) for at in positions]), date)
         except DamagedLayer:
             return None
-        # A history is walked from commits to their parents, which need not be looked for then.
-        self._positions.update(zip(parents, positions, strict=True))
-        return Commit(tree, parents, date)
 
     def changed_paths(self, oid: bytes) -> ChangedPaths | None:
         """The filter of what a commit changed; None where there is none."""
-        position = self._position(oid)
-        layer = self._layer(position)
-        return None if layer is None else layer.changed_paths(position)
+        place = self._place(oid)
+        return None if place is None else place[0].changed_paths(place[1])
 
-    def _position(self, oid: bytes) -> int:
-        """A commit's position; -1 for one that is in no layer."""
-        known = self._positions.get(oid)
-        if known is None:
-            found = (layer.find(oid) for layer in self._layers)
-            known = self._positions[oid] = next((at for at in found if at is not None), -1)
-        return known
+    def _place(self, oid: bytes) -> _Place | None:
+        """Where a commit is; None for one that is in no layer."""
+        if oid not in self._places:
+            found = ((layer, layer.find(oid)) for layer in self._layers)
+            places = ((layer, position) for layer, position in found if position is not None)
+            self._places[oid] = next(places, None)
+        return self._places[oid]
 
-    def _layer(self, position: int) -> GraphLayer | None:
+    def _parent(self, position: int, child: GraphLayer) -> bytes:
+        """The commit at a position, whose child is in that layer: most are in the same one."""
+        layer = child
+        if not layer.first <= position < layer.end:
+            layer = self._layer(position)
+        oid = layer.oid(position)
+        # A history is walked from commits to their parents, which need not be looked for then.
+        self._places[oid] = layer, position
+        return oid
+
+    def _layer(self, position: int) -> GraphLayer:
         for layer in self._layers:
             if layer.first <= position < layer.end:
                 return layer
-        return None
-
-    def _oid(self, position: int, likely: GraphLayer) -> bytes:
-        layer = likely if likely.first <= position < likely.end else self._layer(position)
-        if layer is None:
-            raise DamagedLayer("a parent is in no layer")
-        return layer.oid(position)
+        raise DamagedLayer("a parent is in no layer")
 
 
 def _single(folder: Path) -> list[GraphLayer]:

@@ -18,6 +18,7 @@ _FANOUT = struct.Struct(">256I")
 _COMMIT = struct.Struct(f">{OID}sIIII")
 _WORD = struct.Struct(">I")
 _FILTERS = struct.Struct(">III")
+_ENDS = struct.Struct(">II")
 
 _NO_PARENT = 0x70000000
 _TOP_BIT = 0x80000000
@@ -124,8 +125,9 @@ class _Filters:
 
     def of(self, index: int) -> ChangedPaths | None:
         at = self._ends + index * _WORD.size
-        begin = _WORD.unpack_from(self._raw, at - _WORD.size)[0] if index else 0
-        end = _WORD.unpack_from(self._raw, at)[0]
+        begin, end = _ENDS.unpack_from(self._raw, at - _WORD.size)
+        if not index:
+            begin = 0
         size = end - begin
         # None: of commits that changed too much, or that git was not told to look at.
         if not self._known or not 0 < size <= _LARGEST_FILTER or self._start + end > self._stop:

@@ -112,7 +112,8 @@ class Walk:
         unchanged: list[tuple[bytes, int, int]] = []
         for parent in commit.parents:
             before = self._commit(parent)
-            possible = self._changed(commit.tree, before.tree, self._root, possible)
+            if possible:
+                possible = self._changed(commit.tree, before.tree, self._root, possible)
             unchanged.append((parent, before.date, changed & ~possible))
             changed = possible
             if not changed:

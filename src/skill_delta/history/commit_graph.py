@@ -25,7 +25,7 @@ _MOST_LAYERS = 255
 _LAYER_NAME = re.compile(rb"[0-9a-f]{40}")
 
 _Place = tuple[GraphLayer, int]
-"""A layer, and a commit's position in it."""
+"""The layer that a commit is in, and its position."""
 
 
 class CommitGraph:

@@ -1,15 +1,15 @@
-"""The search for `previous` in a long history, next to `git log` once per skill."""
+"""What a pull request changes in a long history, and `previous`, next to `git log` per skill."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from bench.processes import Cost, measure, median, probe, taking_turns
-from bench.repositories import COMMITS, SKILLS, build, git, is_quiet, skill_folder
+from bench.repositories import COMMITS, SKILLS, build, edit_skills, git, is_quiet, skill_folder
 from bench.table import Row, memory_row, ratio_row
 
 _ASKED = "50"
@@ -34,29 +34,38 @@ class _Question:
 _QUESTIONS = (
     # Seven and not five: every tenth skill is quiet, and has to be among those asked.
     _Question(range(SKILLS), target=0.2, nth=7),
-    _Question(range(20), target=1.2),
+    _Question(range(20), target=1.2, times=3),
     _Question([next(filter(is_quiet, range(SKILLS)))], target=10, times=3),
 )
+
+_GRAPHS: Mapping[str, tuple[str, ...]] = {
+    f"{COMMITS:,} commits": (),
+    "a commit-graph": ("--no-changed-paths",),
+    "a commit-graph with changed paths": ("--changed-paths",),
+}
+"""What a repository may have besides its commits, as `git commit-graph write` is asked for it."""
 
 
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder)
-        yield from _answers(folder, f"{COMMITS:,} commits")
-        git(folder, "commit-graph", "write", "--reachable", "--no-progress")
-        yield from _answers(folder, "the same with a commit-graph")
+        asked = [(question, edit_skills(folder, question.skills)) for question in _QUESTIONS]
+        for where, options in _GRAPHS.items():
+            if options:
+                git(folder, "commit-graph", "write", "--reachable", "--no-progress", *options)
+            yield from _answers(folder, asked, where)
 
 
-def _answers(folder: Path, where: str) -> Iterator[Row]:
+def _answers(folder: Path, asked: Sequence[tuple[_Question, str]], where: str) -> Iterator[Row]:
     peaks = []
-    for question in _QUESTIONS:
+    for question, head in asked:
         ours, log = taking_turns(
-            question.times, partial(_resolve, folder, question), partial(_log, folder, question)
+            question.times, partial(_resolve, folder, head), partial(_log, folder, question)
         )
         peaks += [cost.peak for cost in ours]
         yield ratio_row(
-            f"`previous` of {question.label}; {where}",
+            f"changed skills and `previous` of {question.label}; {where}",
             median(cost.wall for cost in ours),
             median(cost.wall for cost in log),
             question.target,
@@ -66,9 +75,8 @@ def _answers(folder: Path, where: str) -> Iterator[Row]:
     yield memory_row(f"peak of these; {where}", max(peaks), 250)
 
 
-def _resolve(folder: Path, question: _Question) -> Cost:
-    paths = [folder / skill_folder(number) for number in question.skills]
-    return measure(probe("resolve_previous", *paths))
+def _resolve(folder: Path, head: str) -> Cost:
+    return measure(probe("resolve_previous", folder, "main", head))
 
 
 def _log(folder: Path, question: _Question) -> Cost:

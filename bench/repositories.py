@@ -24,6 +24,7 @@ _BRANCH_SHARE = 0.1
 """How many of the commits on the main line are where a branch begins."""
 _BRANCHES = 3
 """How many branches are under way at once."""
+_ADA = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 _FIRST_SECOND = 1_500_000_000
 
 _GUIDANCE = "".join(f"{n}. Say what was done, and why, in the first sentence.\n" for n in range(20))
@@ -48,6 +49,17 @@ def build(folder: Path) -> None:
         if process.stdin is not None:
             _History(process.stdin).write()
     git(folder, "reset", "--quiet", "--hard")
+
+
+def edit_skills(folder: Path, numbers: Sequence[int]) -> str:
+    """A commit on top of main, and on no branch, that edits these skills; gives its id."""
+    git(folder, "switch", "--quiet", "--detach", "main")
+    for number in numbers:
+        (folder / _skill(number)).write_text(_text(_skill(number), COMMITS))
+    git(folder, *_ADA, "commit", "--quiet", "--all", "--message=edit")
+    head = git(folder, "rev-parse", "HEAD")
+    git(folder, "switch", "--quiet", "main")
+    return head
 
 
 def git(folder: Path, *arguments: str) -> str:

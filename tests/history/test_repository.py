@@ -12,22 +12,13 @@ from dulwich.reftable import ReftableRefsContainer
 from git_repositories import GitRepository
 from skill_delta.history.layout import find_git
 from skill_delta.history.repository import BLOB, TREE, Repository, Unreadable
-from skill_delta.history.walk import Touch, Walk
-
-
-def opened(repository: GitRepository) -> Repository:
-    found = Repository.discover(repository.folder)
-    assert found is not None
-    return found
+from walked_histories import opened
+from walked_histories import walked as walks
 
 
 def walked(repository: GitRepository, path: str) -> list[str]:
-    with opened(repository) as store:
-        head = store.head()
-        assert head is not None
-        walk = Walk(store)
-        walk.begin(head, path.encode())
-        return [event.commit.hex() for event in walk if isinstance(event, Touch)]
+    (found,) = walks(repository, [(repository.head(), path)])
+    return found
 
 
 # ---------------------------------------------------------------- finding it

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commit_graphs import graph_writes, write_graph
 from git_repositories import GitRepository, skill
 from random_histories import Habits, RandomCommit, Tree, fast_import, random_histories
 from skill_delta.core.documents import decode
@@ -133,8 +134,9 @@ def candidates(draw: st.DrawFn, tree: Tree) -> list[Candidate]:
 def test_the_previous_version_is_the_one_found_by_hand(
     shared: GitRepository, history: list[RandomCommit], data: st.DataObject
 ) -> None:
-    """Whatever was merged, moved, copied, edited on the way, reverted or broken."""
-    *_, head = fast_import(shared, history)
+    """Whatever was merged, moved, copied, edited, reverted or broken, and in a commit-graph."""
+    *_, head = commits = fast_import(shared, history)
+    write_graph(shared, data.draw(graph_writes(commits)))
     wanted = data.draw(candidates(history[-1].tree))
 
     assert found_in(shared, head, *wanted) == [by_hand(shared, head, one) for one in wanted]

@@ -6,36 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commit_graphs import graph_writes, write_graph
 from git_repositories import GitRepository
 from random_histories import PATHS, Habits, RandomCommit, fast_import, random_histories
-from skill_delta.history.repository import Repository
-from skill_delta.history.walk import Touch, Walk
-
-Trails = list[tuple[str, str]]
+from walked_histories import walked
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> GitRepository:
     """One repository for all examples: making a new one each time would take most of the time."""
     return GitRepository.create(tmp_path_factory.mktemp("histories"))
-
-
-def opened(repository: GitRepository) -> Repository:
-    found = Repository.discover(repository.folder)
-    assert found is not None
-    return found
-
-
-def walked(repository: GitRepository, trails: Trails) -> list[list[str]]:
-    """For each trail, a start and a path, the commits that one shared walk gives."""
-    with opened(repository) as store:
-        walk = Walk(store)
-        numbers = [walk.begin(bytes.fromhex(start), path.encode()) for start, path in trails]
-        found: dict[int, list[str]] = {number: [] for number in numbers}
-        for event in walk:
-            assert isinstance(event, Touch)
-            found[event.trail].append(event.commit.hex())
-    return list(found.values())
 
 
 @settings(max_examples=120, deadline=None)
@@ -60,3 +40,18 @@ def test_trails_may_start_anywhere(
     trails = data.draw(st.lists(st.tuples(commits, st.sampled_from(PATHS)), min_size=1, max_size=5))
 
     assert walked(shared, trails) == [shared.log(path, start) for start, path in trails]
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_histories(Habits()), st.lists(st.integers(1, 4), min_size=7, max_size=7), st.data())
+def test_trails_may_end_before_the_others(
+    shared: GitRepository, history: list[RandomCommit], limits: list[int], data: st.DataObject
+) -> None:
+    """What is no longer asked for is forgotten, and nothing else."""
+    *_, head = commits = fast_import(shared, history)
+    write_graph(shared, data.draw(graph_writes(commits)))
+    trails = [(head, path) for path in PATHS]
+
+    found = walked(shared, trails, limits)
+
+    assert found == [shared.log(path, head, one) for path, one in zip(PATHS, limits, strict=True)]

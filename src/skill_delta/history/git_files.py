@@ -45,6 +45,21 @@ def object_format(config: ConfigFile) -> ObjectFormat:
         return SHA1
 
 
+def uses_commit_graph(config: ConfigFile) -> bool:
+    """Whether git would read a commit-graph here, where there is one."""
+    try:
+        refused = config.get(b"core", b"commitgraph").lower() in (
+            b"false",
+            b"no",
+            b"off",
+            b"0",
+            b"",
+        )
+    except KeyError:
+        refused = False
+    return not refused and object_format(config) is SHA1
+
+
 def open_refs(config: ConfigFile, folders: GitFolders) -> list[RefsContainer]:
     """Where branches and tags are looked up, in this order. Raises `OSError` for special files."""
     try:

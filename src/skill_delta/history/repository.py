@@ -24,6 +24,9 @@ from dulwich.objects import ObjectID, RawObjectID
 from dulwich.pack import Pack, PackFileDisappeared, UnresolvedDeltas
 from dulwich.refs import Ref, SymrefLoop
 
+from skill_delta.history.changed_paths import ChangedPaths
+from skill_delta.history.commit_graph import CommitGraph
+from skill_delta.history.commits import Commit, parse_commit
 from skill_delta.history.git_files import (
     listed_ids,
     loose_object,
@@ -32,6 +35,7 @@ from skill_delta.history.git_files import (
     open_refs,
     raw_id,
     read_config,
+    uses_commit_graph,
 )
 from skill_delta.history.layout import GitFolders, find_git
 from skill_delta.regular_files import refuse_special
@@ -48,31 +52,14 @@ _DAMAGE = (
 )
 """What dulwich raises for an object, ref or index that is not there, or is damaged."""
 
-_COMMIT = re.compile(
-    rb"tree ([0-9a-f]+)\n((?:parent [0-9a-f]+\n)*)"
-    rb"(?:author [^\n]*\n(?:committer [^\n>]*> *(\d+))?)?"
-)
 _REMEMBERED_FOLDERS = 64
 """How many trees are kept parsed: a commit is asked for many paths, and so is its parent."""
-_LATEST = 2**64 - 1
-"""Git's latest date. What a forged commit claims beyond it is this date too."""
 _SYMREF = b"ref: "
 _SYMREF_DEPTH = 5
 
 
 class Unreadable(Exception):  # noqa: N818 - a fact about a repository, not a fault of ours
     """An object that is not in the store, or is damaged there."""
-
-
-class Commit(NamedTuple):
-    """What the walk needs of a commit. Ids are raw bytes; `date` is the committer's, in seconds.
-
-    Beyond a shallow boundary there are no parents.
-    """
-
-    tree: bytes
-    parents: tuple[bytes, ...]
-    date: int
 
 
 class Entry(NamedTuple):
@@ -142,6 +129,7 @@ class Repository:
         grafts = listed_ids(folders.common / "info" / "grafts")
         self._grafts = {**grafts, **dict.fromkeys(self.shallow, ())}
         self._replaced = self._replacements()
+        self._may_use_graph = uses_commit_graph(config) and not (self._grafts or self._replaced)
         self._source: Source | None = None
 
     @classmethod
@@ -272,24 +260,29 @@ class Repository:
 
     def commit(self, oid: bytes) -> Commit:
         """A commit. Raises `Unreadable`."""
+        if (known := self._graph.commit(oid)) is not None:
+            return known
         commit = self.recorded_commit(oid)
         parents = self._grafts.get(oid)
         return commit if parents is None else commit._replace(parents=parents)
+
+    def changed_paths(self, oid: bytes) -> ChangedPaths | None:
+        """What a commit may have changed against its first parent; None where that is unknown."""
+        return self._graph.changed_paths(oid)
+
+    @cached_property
+    def _graph(self) -> CommitGraph:
+        return CommitGraph.open(self._object_folders if self._may_use_graph else ())
 
     def recorded_commit(self, oid: bytes) -> Commit:
         """A commit with the parents it names, also where this clone does not have them.
 
         Raises `Unreadable`.
         """
-        found = _COMMIT.match(self.read(oid, COMMIT))
-        if found is None:
-            raise Unreadable(f"commit {oid.hex()[:8]} is damaged")
         try:
-            tree = bytes.fromhex(found[1].decode())
-            parents = tuple(bytes.fromhex(line[7:].decode()) for line in found[2].split(b"\n")[:-1])
+            return parse_commit(self.read(oid, COMMIT))
         except ValueError:
             raise Unreadable(f"commit {oid.hex()[:8]} is damaged") from None
-        return Commit(tree, parents, _seconds(found[3] or b"0"))
 
     def entries(self, tree: bytes) -> list[tuple[bytes, Entry]]:
         """All of a tree, in its order. Raises `Unreadable`."""
@@ -385,8 +378,3 @@ class Repository:
             return frozenset(Index(path, object_format=self._format))
         except (*_DAMAGE, UnsupportedIndexFormat):
             return frozenset()
-
-
-def _seconds(digits: bytes) -> int:
-    # Python refuses to read thousands of digits, and git counts in 64 bits.
-    return _LATEST if len(digits) > 20 else min(int(digits), _LATEST)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 
-from skill_delta.history.repository import TREE, Commit, Entry, Repository, Unreadable, canonical
+from skill_delta.history.asked_paths import AskedFolder, RawEntries
+from skill_delta.history.commits import Commit
+from skill_delta.history.repository import TREE, Entry, Repository, Unreadable, canonical
 
 _CACHED_ENTRIES = 20_000
 """How many tree entries one folder remembers: a commit's tree is soon its child's parent's tree."""
@@ -30,20 +32,6 @@ class Lost:
     why: str
 
 
-@dataclass(slots=True)
-class _Folder:
-    """One step on the way down to the paths: the names below it that anyone asks for.
-
-    `trails` is the set of trails that end at or below it, `ends` of those that end at it, each
-    as the bits of one integer.
-    """
-
-    trails: int = 0
-    ends: int = 0
-    children: dict[bytes, _Folder] = field(default_factory=dict)
-    cache: dict[bytes, dict[bytes, Entry]] = field(default_factory=dict)
-
-
 class Walk:
     """Follows trails, each one path from one commit backwards, in one pass over the commits.
 
@@ -59,8 +47,9 @@ class Walk:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._entry = repository.entry_pattern
-        self._root = _Folder()
+        self._root = AskedFolder()
         self._trails = count()
+        self._paths: dict[int, bytes] = {}
         self._wanted = 0
         self._order = count()
         self._queue: list[tuple[int, int, bytes, int]] = []
@@ -71,22 +60,17 @@ class Walk:
         """Start a trail at a commit, itself included; gives its number. Raises `Unreadable`."""
         trail = next(self._trails)
         bit = 1 << trail
-        self._push(commit, bit)
+        self._push(commit, self._commit(commit).date, bit)
         self._wanted |= bit
-        folder = self._root
-        folder.trails |= bit
-        for name in path.split(b"/"):
-            if name not in folder.children:
-                folder.children[name] = _Folder()
-                folder.cache.clear()
-            folder = folder.children[name]
-            folder.trails |= bit
-        folder.ends |= bit
+        self._paths[trail] = path
+        self._root.begin(path, bit)
         return trail
 
     def end(self, trail: int) -> None:
         """Follow a trail no further."""
-        self._wanted &= ~(1 << trail)
+        if trail in self._paths:
+            self._wanted &= ~(1 << trail)
+            self._root.end(self._paths.pop(trail), 1 << trail)
 
     def __iter__(self) -> Iterator[Touch | Lost]:
         while self._queue and self._wanted:
@@ -97,16 +81,16 @@ class Walk:
             try:
                 touched = self._step(oid, trails)
             except Unreadable as error:
-                self._wanted &= ~trails
-                yield from (Lost(trail, oid, str(error)) for trail in _bits(trails))
+                for trail in _bits(trails):
+                    self.end(trail)
+                    yield Lost(trail, oid, str(error))
                 continue
             yield from (Touch(trail, oid) for trail in _bits(touched) if self._wanted >> trail & 1)
 
-    def _push(self, oid: bytes, trails: int) -> None:
+    def _push(self, oid: bytes, date: int, trails: int) -> None:
         seen = self._seen.get(oid, 0)
         fresh = trails & ~seen
         if fresh:
-            date = self._commit(oid).date
             self._seen[oid] = seen | fresh
             heapq.heappush(self._queue, (-date, next(self._order), oid, fresh))
 
@@ -124,18 +108,26 @@ class Walk:
         commit = self._commit(oid)
         del self._commits[oid]
         changed = trails
-        unchanged: list[tuple[bytes, int]] = []
+        possible = self._possible(oid, trails)
+        unchanged: list[tuple[bytes, int, int]] = []
         for parent in commit.parents:
-            still = self._changed(commit.tree, self._commit(parent).tree, self._root, changed)
-            unchanged.append((parent, changed & ~still))
-            changed = still
+            before = self._commit(parent)
+            if possible:
+                possible = self._changed(commit.tree, before.tree, self._root, possible)
+            unchanged.append((parent, before.date, changed & ~possible))
+            changed = possible
             if not changed:
                 break
         if not commit.parents:
-            changed = self._changed(commit.tree, None, self._root, changed)
-        for parent, same in unchanged:
-            self._push(parent, same | changed)
+            changed = self._changed(commit.tree, None, self._root, possible)
+        for parent, date, same in unchanged:
+            self._push(parent, date, same | changed)
         return changed
+
+    def _possible(self, oid: bytes, trails: int) -> int:
+        """The trails whose path a commit may have changed against its first parent."""
+        changes = self._repository.changed_paths(oid)
+        return trails if changes is None else self._root.possible(changes, trails)
 
     def _commit(self, oid: bytes) -> Commit:
         if (known := self._commits.get(oid)) is not None:
@@ -144,25 +136,24 @@ class Walk:
         return commit
 
     def _changed(
-        self, ours: bytes | None, theirs: bytes | None, folder: _Folder, trails: int
+        self, ours: bytes | None, theirs: bytes | None, folder: AskedFolder, trails: int
     ) -> int:
         """The trails whose path leads to another entry in the one tree than in the other."""
-        if ours == theirs:
+        if not trails or ours == theirs:
             return 0
         here, there = self._entries(ours, folder), self._entries(theirs, folder)
-        if here == there:
-            return 0
         changed = 0
         for name in {name for name, _ in here.items() ^ there.items()}:
             child = folder.children[name]
             if child.trails & trails:
-                changed |= child.ends & trails
+                one, other = _entry(here.get(name)), _entry(there.get(name))
+                if one != other:
+                    changed |= child.ends & trails
                 if child.children:
-                    below = (_subtree(here.get(name)), _subtree(there.get(name)))
-                    changed |= self._changed(*below, child, trails)
+                    changed |= self._changed(_subtree(one), _subtree(other), child, trails)
         return changed
 
-    def _entries(self, tree: bytes | None, folder: _Folder) -> dict[bytes, Entry]:
+    def _entries(self, tree: bytes | None, folder: AskedFolder) -> RawEntries:
         """What a tree holds under the names that the folder's trails ask for."""
         if tree is None:
             return {}
@@ -170,7 +161,7 @@ class Walk:
             return known
         wanted = folder.children
         entries = {
-            name: Entry(canonical(mode), oid)
+            name: (mode, oid)
             for mode, name, oid in self._entry.findall(self._repository.read(tree, TREE))
             if name in wanted
         }
@@ -178,6 +169,10 @@ class Walk:
             folder.cache.clear()
         folder.cache[tree] = entries
         return entries
+
+
+def _entry(raw: tuple[bytes, bytes] | None) -> Entry | None:
+    return None if raw is None else Entry(canonical(raw[0]), raw[1])
 
 
 def _subtree(entry: Entry | None) -> bytes | None:

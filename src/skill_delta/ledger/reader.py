@@ -56,15 +56,15 @@ class Record:
         return sum((key.skill, key.case, key.baseline) not in known for key in self.trials)
 
 
-def read_record(path: Path) -> Record | None:
+def read_record(path: Path, most_bytes: int | None = None) -> Record | None:
     """The record; None where a run was killed before it had written anything.
 
-    Raises `UserError`, with the line, for what is no record or one of a later version. Half a
-    line is what a killed run leaves: it is left out.
+    Raises `UserError`, with the line, for what is no record or one of a later version, and for
+    one of more than `most_bytes`. Half a line is what a killed run leaves: it is left out.
     """
     found = _Reading()
     half: Place | None = None
-    for place, line in _lines(path):
+    for place, line in _lines(path, most_bytes):
         if line is None:
             half = half or place
             continue
@@ -125,9 +125,13 @@ def _cost_of(line: TrialLine | None) -> Spend:
     return Spend(answered.usage, answered.cost_usd) if answered else Spend()
 
 
-def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:
+def _lines(
+    path: Path, most_bytes: int | None
+) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:
     """Every line that is not blank, with its place; None for half a line."""
     with os.fdopen(_opened(path), "rb") as file:
+        if most_bytes is not None and os.fstat(file.fileno()).st_size > most_bytes:
+            raise UserError(f"the record {path} is larger than {most_bytes:,} bytes")
         for number in itertools.count(1):
             place = Place(str(path), number)
             try:

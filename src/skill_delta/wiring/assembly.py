@@ -93,7 +93,8 @@ class Task:
 def evaluate(task: Task) -> Report:
     """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent."""
     settings, skills = task.settings, [candidate.found for candidate in task.candidates]
-    request = request_of(settings, _labels_by_name(skills))
+    names = [skill.working.skill.name for skill in skills]
+    request = request_of(settings, labels_by_name(names, labels(skills)))
     if task.objections is not None:
         policy = replace(request.policy, needs_cases=False)
         request = replace(request, policy=policy, objections=tuple(task.objections))
@@ -221,12 +222,12 @@ def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:
     return Redactor([*filter(None, secrets), *of_url])
 
 
-def _labels_by_name(skills: Sequence[FoundSkill]) -> Mapping[str, Sequence[str]]:
+def labels_by_name(names: Sequence[str], labels: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """A skill goes by its label and by its name: a second skill of the name takes it from none."""
     found: dict[str, list[str]] = {}
-    for label, skill in zip(labels(skills), skills, strict=True):
-        for name in dict.fromkeys((label, skill.working.skill.name)):
-            found.setdefault(name, []).append(label)
+    for name, label in zip(names, labels, strict=True):
+        for known in dict.fromkeys((label, name)):
+            found.setdefault(known, []).append(label)
     return found
 
 

@@ -67,17 +67,20 @@ def report_of(record: Record, *, regrade: bool = False, evals: Path | None = Non
         raise UserError(f"the record asks for what this version does not know: {error}") from None
     if evals is not None:
         ready = _with_checks_of(ready, evals)
-    ledger = ReplayLedger(record, _regraded if regrade else _as_it_was)
-    return asyncio.run(_replayed(record, ready, request, ledger))
+    ledger = ReplayLedger(record, regraded if regrade else _as_it_was)
+    return replayed(ready, request, ledger, NOT_THERE)
 
 
-async def _replayed(
-    record: Record, ready: Prepared, request: RunRequest, ledger: ReplayLedger
-) -> Report:
+def replayed(ready: Prepared, request: RunRequest, ledger: ReplayLedger, missing: Halt) -> Report:
+    """The recorded run again, as it is asked for now.
+
+    `missing` says why a trial is not there where the record's own run ended by itself.
+    """
+    record = ledger.recorded
     end = record.end
     closed = KILLED
     if end is not None:
-        closed = Halt(end.halted, end.by_ceiling) if end.halted else NOT_THERE
+        closed = Halt(end.halted, end.by_ceiling) if end.halted else missing
     finished_at = end.finished_at if end else record.run.started_at
     ports = pipeline.Ports(
         runners={},
@@ -88,7 +91,7 @@ async def _replayed(
         started_at=record.run.started_at,
         now=lambda: finished_at,
     )
-    return await pipeline.evaluate(ready, request, record.run.environment, ports)
+    return asyncio.run(pipeline.evaluate(ready, request, record.run.environment, ports))
 
 
 class _Nobody:
@@ -108,7 +111,7 @@ def _as_it_was(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _regraded(outcome: Outcome) -> Outcome:
+def regraded(outcome: Outcome) -> Outcome:
     """The same answer, judged again. What was lost without an answer stays lost."""
     match outcome:
         case Scored(transcript=transcript):

@@ -6,7 +6,6 @@ things would be counted twice, and numbers that are none would pass every bound.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from skill_delta.core.policy import Verdict
@@ -90,10 +89,8 @@ def _spends_of(line: TrialLine) -> Iterator[tuple[Spend, float]]:
         yield Spend(line.transcript.usage, line.transcript.cost_usd), line.transcript.latency_ms
 
 
-def _is_possible(used: tuple[Spend, float]) -> bool:
-    spend, milliseconds = used
+def _is_possible(of_trial: tuple[Spend, float]) -> bool:
+    spend, milliseconds = of_trial
     tokens = (spend.usage.input_tokens, spend.usage.output_tokens)
-    return all(
-        math.isfinite(number) and 0 <= number <= _MOST
-        for number in (*tokens, spend.cost_usd or 0.0, milliseconds)
-    )
+    # Nothing that is no number lies between two.
+    return all(0 <= used <= _MOST for used in (*tokens, spend.cost_usd or 0.0, milliseconds))

@@ -167,12 +167,14 @@ class _Publication:
         return self._not_measured(url)
 
     def _nothing_measured(self) -> ExitCode:
-        """No record: a comment that stands must not go on speaking of an earlier commit."""
+        """No record: a comment that stands must not go on speaking of an earlier commit.
+
+        No status either. Where no skill changed, one that waits would wait for ever.
+        """
         body = self._not_measured_page(NOTHING_MEASURED)
         self.speaker.annotate([Annotation(Level.NOTICE, "Not published", NOTHING_MEASURED)])
         self.speaker.summarise(body)
         url = self.speaker.host.comment_if_present(body)
-        self.speaker.host.first_status("pending", NOTHING_MEASURED)
         return self._not_measured(url)
 
     def _verdict(self, path: Path) -> ExitCode:

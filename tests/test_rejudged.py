@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
@@ -73,6 +74,16 @@ def test_the_record_as_it_is_is_judged() -> None:
 
     assert report.gate.verdict is Verdict.INCONCLUSIVE
     assert report.gate.shows_no_regression
+
+
+def test_a_record_of_endless_cases_is_refused() -> None:
+    """Its report would take longer than the job has."""
+    content = lines()
+    cases = content[0]["subjects"][0]["cases"]
+    cases += [{**cases[0], "name": f"case {number}"} for number in range(6_000)]
+
+    with pytest.raises(UserError, match="more than 100,000 trials"):
+        judged(content)
 
 
 def everything_said(report: Report) -> None:

@@ -36,6 +36,7 @@ from skill_delta.wiring.terminal import Terminal
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from skill_delta.core.report import Report
     from skill_delta.ledger.reader import Record
     from skill_delta.settings.model import Settings
 
@@ -179,9 +180,6 @@ class _Publication:
 
     def _verdict(self, path: Path) -> ExitCode:
         from skill_delta.ledger.reader import read_record  # noqa: PLC0415 - not for a fork
-        from skill_delta.render.comment import render_comment, render_summary  # noqa: PLC0415
-        from skill_delta.render.status import render_status  # noqa: PLC0415
-        from skill_delta.render.terminal import render_terminal  # noqa: PLC0415
         from skill_delta.wiring.check import is_forgiven  # noqa: PLC0415
         from skill_delta.wiring.rejudged import rejudged  # noqa: PLC0415
 
@@ -193,7 +191,13 @@ class _Publication:
         frame = Frame(base_found=self._base_found(record), run_url=self._run_url)
         report = rejudged(record, settings)
         forgiven = is_forgiven(report, settings.on_unmeasured)
-        code = ExitCode.PASSED if forgiven else report.gate.exit_code
+        return self._judged(report, frame, ExitCode.PASSED if forgiven else report.gate.exit_code)
+
+    def _judged(self, report: Report, frame: Frame, code: ExitCode) -> ExitCode:
+        from skill_delta.render.comment import render_comment, render_summary  # noqa: PLC0415
+        from skill_delta.render.status import render_status  # noqa: PLC0415
+        from skill_delta.render.terminal import render_terminal  # noqa: PLC0415
+
         speaker, redact = self.speaker, self.speaker.redactor.redact
         speaker.say(render_terminal(report))
         speaker.summarise(redact(render_summary(report, frame=frame, redact=redact)))

@@ -12,8 +12,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from command_line import CommandLine
 from github_job import NUMBER
-from github_repository import Status
-from read_only_run import CURT, KINDER, Measure
+from github_repository import Call, Status
+from github_wire import Answer
+from read_only_run import CURT, KINDER, Measure, Measured
 from snapshot_files import MarkdownFile
 
 
@@ -137,24 +138,40 @@ def test_a_push_between_the_last_look_and_the_comment_stops_it(
 ) -> None:
     """The head is compared again right before it is written."""
     scene = measured(CURT)
-    pull = scene.github.repository.pull_requests[NUMBER]
-    listed = scene.github.repository._listed_comments
-
-    def pushed(call: Any) -> Any:
-        pull.head_sha = "c" * 40
-        return listed(call)
-
-    monkeypatch.setitem(
-        scene.github.repository._operations,
-        "issues/list-comments",
-        pushed,
-    )
+    pushed_during("issues/list-comments", scene, monkeypatch)
 
     finished = scene.published()
 
     assert finished.exit_code == 1
     assert "the pull request has moved on" in finished.log
     assert not scene.comments
+
+
+def test_a_push_before_the_pull_request_is_read_stops_all(
+    measured: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is said of the new head, which nobody measured."""
+    scene = measured(KINDER)
+    pushed_during("repos/list-pull-requests-associated-with-commit", scene, monkeypatch)
+
+    finished = scene.published(status="commit")
+
+    assert finished.exit_code == 3
+    assert not scene.comments
+    assert not scene.statuses
+
+
+def pushed_during(operation: str, scene: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Someone pushes while GitHub answers."""
+    operations = scene.github.repository._operations
+    pull, answer = scene.github.repository.pull_requests[NUMBER], operations[operation]
+
+    def pushed(call: Call) -> Answer:
+        answered = answer(call)
+        pull.head_sha = "c" * 40
+        return answered
+
+    monkeypatch.setitem(operations, operation, pushed)
 
 
 def test_an_older_run_does_not_overwrite_a_newer_ones_comment(measured: Measure) -> None:

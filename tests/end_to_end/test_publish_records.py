@@ -69,6 +69,11 @@ def the_comparison_is_gone(lines: Lines) -> None:
     lines[0]["sources"] = []
 
 
+def a_source_counts_twice(lines: Lines) -> None:
+    gone = {"reason": "no earlier version", "message": "none"}
+    lines[0]["sources"].append({**lines[0]["sources"][0], "version": gone})
+
+
 def only_its_source_is_gone(lines: Lines) -> None:
     lines[0]["sources"] = []
 
@@ -132,6 +137,7 @@ IMPOSSIBLE = [
     a_baseline_is_the_candidate,
     the_candidate_is_a_baseline,
     the_comparison_is_gone,
+    a_source_counts_twice,
     only_its_source_is_gone,
     an_objection_speaks_for_it,
     a_cost_is_no_number,

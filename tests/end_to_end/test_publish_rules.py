@@ -114,6 +114,22 @@ def test_a_new_skill_may_be_refused_here_too(measured: Measure) -> None:
     assert "is new, and new-skills is fail" in finished.log
 
 
+def test_a_pull_request_without_a_case_is_judged_as_in_the_run_itself(measured: Measure) -> None:
+    """There was nothing to run, and that is named."""
+    scene = measured(KINDER)
+
+    def without_cases(lines: Lines) -> None:
+        del lines[1:-1]
+        skipped = [{"skill": "orders", "reason": "no eval cases"}]
+        lines[0] |= {"subjects": [], "sources": [], "skipped": skipped}
+
+    scene.edit(without_cases)
+
+    assert scene.published().exit_code == 0
+    assert "no eval cases" in scene.words
+    assert scene.published(uncovered_skills="fail").exit_code == 1
+
+
 def test_a_skill_without_cases_may_be_refused_here_too(measured: Measure) -> None:
     """The run only named it."""
     scene = measured(KINDER)

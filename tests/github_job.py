@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from skill_delta import action
 
 EVENTS = Path(__file__).parent / "github_events"
 NUMBER = 7
+
+Change = Callable[[Any], object]
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,35 @@ class Job:
         """Someone runs the workflow by hand."""
         return self.run("workflow_dispatch", _payload("workflow_dispatch"), inputs)
 
-    def run(self, event: str, payload: Mapping[str, object], inputs: Mapping[str, str]) -> Finished:
+    def follow(
+        self, workspace: Path, head: str, *, change: Change = lambda _: None, **inputs: str
+    ) -> Finished:
+        """Another workflow's run of this commit is over; nothing is checked out.
+
+        `change` is what is different about that run.
+        """
+        payload = _payload("workflow_run")
+        run = payload["workflow_run"]
+        run |= {"id": self._run, "head_sha": head, "head_branch": "topic"}
+        run["run_started_at"] = datetime.now(UTC).isoformat(timespec="seconds")
+        change(payload)
+        return self.run("workflow_run", payload, inputs, workspace)
+
+    def run(
+        self,
+        event: str,
+        payload: Mapping[str, object],
+        inputs: Mapping[str, str],
+        workspace: Path | None = None,
+    ) -> Finished:
+        """The job of an event, on the checkout unless another workspace is named."""
         self._run += 1
         folder = self._files / str(self._run)
         folder.mkdir(parents=True)
         (folder / "event.json").write_text(json.dumps(payload))
         environment = {
-            **self._environment(event, folder),
+            **self.environment(event, folder),
+            **({"GITHUB_WORKSPACE": str(workspace)} if workspace else {}),
             **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()},
         }
         self._capsys.readouterr()
@@ -102,7 +127,7 @@ class Job:
             _read(folder / "summary"),
         )
 
-    def _environment(self, event: str, folder: Path) -> dict[str, str]:
+    def environment(self, event: str, folder: Path) -> dict[str, str]:
         return {
             "GITHUB_ACTIONS": "true",
             "GITHUB_ACTOR": "octocat",

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from github_contract import contract
+from github_git_data import GitData
 from github_wire import Answer
 
 T = TypeVar("T")
@@ -56,6 +57,8 @@ class PullRequest:
     """`owner/name`; None for a fork that was deleted."""
     base_ref: str = "main"
     base_sha: str = "b" * 40
+    head_ref: str = "topic"
+    state: Literal["open", "closed"] = "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,9 @@ class Repository:
     pull_requests: dict[int, PullRequest] = field(default_factory=dict)
     comments: list[Comment] = field(default_factory=list)
     statuses: list[Status] = field(default_factory=list)
+    git: GitData = field(default_factory=GitData)
+    knows_pull_requests_of_commits: bool = True
+    """Of the commits that a fork brought, GitHub does not always know."""
 
     def __post_init__(self) -> None:
         self._example = contract().example
@@ -114,6 +120,12 @@ class Repository:
         self._operations: Mapping[str, Callable[[Call], Answer]] = {
             "graphql": self._nodes,
             "pulls/get": self._pull_request,
+            "pulls/list": self._pull_requests_from,
+            "repos/list-pull-requests-associated-with-commit": self._pull_requests_of,
+            "repos/get-branch": self._git(self.git.branch, "branch"),
+            "git/get-commit": self._git(self.git.commit, "commit_sha"),
+            "git/get-tree": self._git(self.git.tree, "tree_sha"),
+            "git/get-blob": self._git(self.git.blob, "file_sha"),
             "issues/list-comments": self._listed_comments,
             "issues/create-comment": self._new_comment,
             "issues/update-comment": self._edited_comment,
@@ -144,6 +156,15 @@ class Repository:
         operation = self._operations.get(call.operation)
         return NOT_FOUND if elsewhere or operation is None else operation(call)
 
+    def _git(self, look: Callable[[str], Any], argument: str) -> Callable[[Call], Answer]:
+        """An operation that looks one thing up."""
+
+        def answer(call: Call) -> Answer:
+            found = look(unquote(call.arguments[argument]))
+            return NOT_FOUND if found is None else Answer(200, self._here(found, call))
+
+        return answer
+
     # Pull requests
 
     def _pull_request(self, call: Call) -> Answer:
@@ -154,12 +175,46 @@ class Repository:
         comments = sum(comment.pull_request == pull.number for comment in self.comments)
         body |= {"number": pull.number, "comments": comments}
         body["base"] |= {"sha": pull.base_sha, "ref": pull.base_ref}
-        body["head"]["sha"] = pull.head_sha
+        self._add_head(body, pull)
+        return Answer(200, body)
+
+    def _add_head(self, body: Any, pull: PullRequest) -> None:
+        body["head"] |= {"sha": pull.head_sha, "ref": pull.head_ref}
         if pull.head_repository is None:
             body["head"]["repo"] = None
         elif pull.head_repository != self.name:
             body["head"]["repo"] |= {"id": 99, "full_name": pull.head_repository}
-        return Answer(200, body)
+
+    def _pull_requests_of(self, call: Call) -> Answer:
+        """Those that a commit is part of, whatever has become of them."""
+        if not self.knows_pull_requests_of_commits:
+            return Answer(200, [])
+        sha = call.arguments["commit_sha"]
+        found = [
+            pull
+            for pull in self.pull_requests.values()
+            if sha in {pull.head_sha, *self.git.parents.get(pull.head_sha, ())}
+        ]
+        part, headers = _paged(found, call)
+        return Answer(200, [self._listed(pull, call) for pull in part], headers)
+
+    def _pull_requests_from(self, call: Call) -> Answer:
+        found = [
+            pull
+            for pull in self.pull_requests.values()
+            if pull.head_repository is not None
+            and f"{pull.head_repository.split('/')[0]}:{pull.head_ref}" == call.query["head"]
+            and pull.state == call.query["state"]
+        ]
+        part, headers = _paged(found, call)
+        return Answer(200, [self._listed(pull, call) for pull in part], headers)
+
+    def _listed(self, pull: PullRequest, call: Call) -> Any:
+        example = self._example("pull-request-simple-items")[0]
+        body = _numbered(self._here(example, call), pull.number)
+        body |= {"number": pull.number, "state": pull.state}
+        self._add_head(body, pull)
+        return body
 
     # Comments
 

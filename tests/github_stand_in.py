@@ -29,6 +29,12 @@ from github_wire import Answer, Delivery, LoopbackServer
 
 NEEDS: Mapping[str, tuple[str, str]] = {
     "pulls/get": ("pull_requests", "read"),
+    "pulls/list": ("pull_requests", "read"),
+    "repos/list-pull-requests-associated-with-commit": ("pull_requests", "read"),
+    "repos/get-branch": ("contents", "read"),
+    "git/get-commit": ("contents", "read"),
+    "git/get-tree": ("contents", "read"),
+    "git/get-blob": ("contents", "read"),
     "issues/list-comments": ("pull_requests", "read"),
     "issues/create-comment": ("pull_requests", "write"),
     "issues/update-comment": ("pull_requests", "write"),
@@ -91,7 +97,11 @@ class GitHubStandIn:
     viewer: Account = JOB
     """Whom the token acts as."""
     permissions: dict[str, str] = field(
-        default_factory=lambda: {"pull_requests": "write", "statuses": "write"}
+        default_factory=lambda: {
+            "contents": "read",
+            "pull_requests": "write",
+            "statuses": "write",
+        }
     )
     prefix: str = ""
     """`/api/v3` makes it a GitHub Enterprise Server."""

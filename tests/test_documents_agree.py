@@ -13,7 +13,15 @@ from command_line import CommandLine
 from skill_delta.core.documents import read_document
 from skill_delta.errors import ExitCode
 from skill_delta.providers.scripted import read_replies
-from skill_delta.settings.commands import ACTION, COMMANDS, PULL_REQUEST, RUN, SELFCHECK, Command
+from skill_delta.settings.commands import (
+    ACTION,
+    COMMANDS,
+    PUBLISH,
+    PULL_REQUEST,
+    RUN,
+    SELFCHECK,
+    Command,
+)
 from skill_delta.settings.model import RUNNERS, Settings
 from skill_delta.settings.reading import settle
 
@@ -27,8 +35,12 @@ METADATA: Any = read_document((ROOT / "action.yml").read_bytes(), "action.yml").
 CONFIG_ONLY = {"per_skill"}
 OF_THE_ACTION = {
     *("api-key", "github-token", "comment-id", "status", "base", "config", "pull-request"),
+    "publish",
 }
 """Inputs that say where things are and how to tell; the others are settings."""
+
+OF_PUBLISH = {"--config", "--comment-id", "--status"}
+"""Flags that say so where a command has no inputs."""
 
 
 def kebab(name: str) -> str:
@@ -57,11 +69,16 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["run", "selfcheck", "pr"])
+@pytest.mark.parametrize("name", ["run", "selfcheck", "pr", "publish"])
 def test_the_help_lists_the_settings(name: str, skill_delta: CommandLine) -> None:
     """A flag exists for each setting of the command, and for nothing else."""
     helped = set(re.findall(r"(--[a-z-]+)", skill_delta(name, "--help").out))
-    own = {"run": {"--config"}, "selfcheck": {"--config"}, "pr": {"--config", "--base", "--head"}}
+    own = {
+        "run": {"--config"},
+        "selfcheck": {"--config"},
+        "pr": {"--config", "--base", "--head"},
+        "publish": OF_PUBLISH,
+    }
 
     assert helped - {"--help", "--no-fail-on-error"} == flags_of(COMMANDS[name]) | own[name]
 
@@ -73,12 +90,15 @@ def test_the_docs_list_the_settings() -> None:
 
     of_selfcheck = set(re.findall(r"`(--[a-z-]+)`", section(COMMAND_LINE, "`selfcheck`")))
 
+    of_publish = set(re.findall(r"`(--[a-z-]+)`", section(COMMAND_LINE, "`publish`")))
+
     left_out = section(COMMAND_LINE, "`pr`").partition("but for")[2].partition("And it has:")[0]
 
     assert set(re.findall(r"`(--[a-z-]+)`", left_out)) == (
         flags_of(RUN) - flags_of(PULL_REQUEST) - {"--base"}
     )
     assert of_selfcheck == flags_of(SELFCHECK) | {"--config"}
+    assert of_publish == flags_of(PUBLISH) | OF_PUBLISH
     assert of_run == flags_of(RUN) | {"--config"}
     assert of_pr == (flags_of(PULL_REQUEST) - flags_of(RUN)) | {"--config", "--base", "--head"}
 
@@ -135,6 +155,21 @@ def test_the_example_workflows_fit_the_action(workflow: Path) -> None:
 
     assert all(set(step["with"]) <= set(METADATA["inputs"]) for step in ours)
     assert ours or "skill-delta selfcheck" in workflow.read_text()
+
+
+def test_every_threat_is_answered_by_a_test_that_there_is() -> None:
+    """A table of promises is worth what checks it."""
+    security = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .* \| (.*) \|$", section(security, "Threats and answers"), re.MULTILINE)
+    named = [name for row in rows[2:] for name in re.findall("`(.*?)`", row)]
+    tests = "".join(
+        file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py")
+    )
+
+    assert all("`" in row for row in rows[2:])
+    for name in named:
+        is_there = (ROOT / name).is_file() if "/" in name else f"def {name}(" in tests
+        assert is_there or name == "make check", name
 
 
 @pytest.mark.parametrize("block", blocks(COMMAND_LINE, "yaml"), ids=lambda b: b.split("\n")[0])

@@ -25,7 +25,7 @@ from skill_delta.wiring.action import ActionRequest, act
 from skill_delta.wiring.terminal import Terminal
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
+    from pydantic import JsonValue, SecretStr
 
 
 def inputs_of(environment: Mapping[str, str]) -> Mapping[str, str]:
@@ -39,13 +39,7 @@ def inputs_of(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 def request_of(environment: Mapping[str, str]) -> ActionRequest:
     """What the workflow asked for. Raises `UserError` for what it cannot have meant."""
-    from pydantic import SecretStr  # noqa: PLC0415 - loaded by the event's models already
-
     inputs = inputs_of(environment)
-
-    def secret(*values: str | None) -> SecretStr | None:
-        found = next((value.strip() for value in values if value and value.strip()), None)
-        return SecretStr(found) if found else None
 
     def flags() -> Mapping[str, JsonValue]:
         from skill_delta.settings.commands import ACTION  # noqa: PLC0415 - once a skill changed
@@ -55,7 +49,7 @@ def request_of(environment: Mapping[str, str]) -> ActionRequest:
 
     return ActionRequest(
         event=load_event(environment),
-        workspace=Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()),
+        workspace=_workspace(environment),
         step=StepFiles.of(environment),
         flags=flags,
         comment_id=checked_comment_id(inputs.get("comment_id", "skill-delta").strip()),
@@ -63,9 +57,63 @@ def request_of(environment: Mapping[str, str]) -> ActionRequest:
         base=inputs.get("base", "").strip() or None,
         pull_request=_number(inputs.get("pull_request", "").strip()),
         config=inputs.get("config", "").strip() or None,
-        key=secret(inputs.get("api_key"), *(environment.get(name) for name in KEY_VARIABLES)),
-        token=secret(inputs.get("github_token")),
+        key=_secret(inputs.get("api_key"), *(environment.get(name) for name in KEY_VARIABLES)),
+        token=_secret(inputs.get("github_token")),
     )
+
+
+def published(
+    inputs: Mapping[str, str],
+    flags: Mapping[str, JsonValue],
+    root: Path,
+    environment: Mapping[str, str],
+    terminal: Terminal,
+) -> ExitCode:
+    """Publish the record below `root` that the input `publish` names."""
+    from skill_delta.wiring.publish import PublishRequest, publish  # noqa: PLC0415 - few jobs do
+    from skill_delta.wiring.telling import Audience  # noqa: PLC0415 - as above
+
+    audience = Audience(
+        event=load_event(environment),
+        step=StepFiles.of(environment),
+        comment_id=checked_comment_id(inputs.get("comment_id", "skill-delta").strip()),
+        sets_status=_sets_status(inputs.get("status", "").strip()),
+        token=_secret(inputs.get("github_token")),
+    )
+    record, config = inputs["publish"].strip(), inputs.get("config", "").strip() or None
+    return publish(PublishRequest(audience, root, record, flags, config), terminal)
+
+
+def _published_by_inputs(inputs: Mapping[str, str], environment: Mapping[str, str]) -> ExitCode:
+    from skill_delta.settings.commands import PUBLISH  # noqa: PLC0415 - few jobs publish
+    from skill_delta.settings.inputs import from_texts  # noqa: PLC0415 - as above
+
+    _refuse_unread(inputs)
+    flags, terminal = from_texts(inputs, PUBLISH), Terminal(out=sys.stdout, err=sys.stderr)
+    return published(inputs, flags, _workspace(environment), environment, terminal)
+
+
+def _refuse_unread(inputs: Mapping[str, str]) -> None:
+    from skill_delta.settings.commands import ACTION, PUBLISH  # noqa: PLC0415 - few jobs publish
+
+    unread = {*ACTION.fields, "base", "pull_request", "api_key"} - {*PUBLISH.fields}
+    given = sorted(name.replace("_", "-") for name in unread & inputs.keys())
+    if given:
+        raise UserError(
+            f"with publish nothing reads the input{'s' * (len(given) > 1)} {', '.join(given)}",
+            hint="leave them to the job that measures: this one runs nothing",
+        )
+
+
+def _workspace(environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def _secret(*values: str | None) -> SecretStr | None:
+    from pydantic import SecretStr  # noqa: PLC0415 - loaded by the event's models already
+
+    found = next((value.strip() for value in values if value and value.strip()), None)
+    return SecretStr(found) if found else None
 
 
 def _number(text: str) -> int | None:
@@ -89,6 +137,9 @@ def main() -> None:
 
 def _guarded(environment: Mapping[str, str]) -> int:
     try:
+        inputs = inputs_of(environment)
+        if "publish" in inputs:
+            return _published_by_inputs(inputs, environment)
         return act(request_of(environment), Terminal(out=sys.stdout, err=sys.stderr))
     except UserError as error:
         message = f"{error.problem}\n{error.hint}".strip()

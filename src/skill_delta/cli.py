@@ -133,6 +133,38 @@ def pr(
     raise typer.Exit(local_check.check_here(flags, base, head, config, _key(), _terminal()))
 
 
+@app.command()
+@with_flags("publish")
+def publish(
+    context: typer.Context,
+    record: Annotated[str, typer.Argument(metavar="RECORD", help="The other run's record.")],
+    config: Annotated[
+        str | None, typer.Option(help="Config file on the base branch [.github/skill-delta.yml].")
+    ] = None,
+    comment_id: Annotated[
+        str, typer.Option(help="Tells the comment from those of other jobs.")
+    ] = "skill-delta",
+    status: Annotated[
+        str | None, typer.Option(help="commit: set a commit status too [none].")
+    ] = None,
+) -> None:
+    """In a `workflow_run` job: judge another run's record anew, and comment on its pull request.
+
+    The token is that of GITHUB_TOKEN.
+    """
+    from skill_delta.action import published  # noqa: PLC0415 - `--help` needs none of it
+
+    flags = _given(context, without=("record", "config", "comment_id", "status"))
+    inputs = {
+        "publish": record,
+        "config": config or "",
+        "comment_id": comment_id,
+        "status": status or "",
+        "github_token": os.environ.get("GITHUB_TOKEN", ""),
+    }
+    raise typer.Exit(published(inputs, flags, Path.cwd(), os.environ, _terminal()))
+
+
 def _given(context: typer.Context, without: tuple[str, ...]) -> Mapping[str, JsonValue]:
     """The flags on the command line, by field name."""
     return {

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
 import typer
 
-CommandName = Literal["run", "pr", "selfcheck"]
+CommandName = Literal["run", "pr", "selfcheck", "publish"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,8 +43,18 @@ def _both(default: str = "", pr: str | None = None) -> Mapping[CommandName, str]
     return {"run": default, "pr": default if pr is None else pr}
 
 
+def _judging(default: str = "", pr: str | None = None) -> Mapping[CommandName, str]:
+    """What also judges a run that another job made: as on a pull request."""
+    both = _both(default, pr)
+    return {**both, "publish": both["pr"]}
+
+
 def _all(default: str = "") -> Mapping[CommandName, str]:
     return dict.fromkeys(("run", "pr", "selfcheck"), default)
+
+
+def _every(default: str = "") -> Mapping[CommandName, str]:
+    return {**_all(default), "publish": default}
 
 
 def _run(default: str = "") -> Mapping[CommandName, str]:
@@ -59,57 +69,71 @@ def _pr(default: str = "") -> Mapping[CommandName, str]:
     return {"pr": default}
 
 
+def _of_pull_requests(default: str) -> Mapping[CommandName, str]:
+    return {"pr": default, "publish": default}
+
+
 FLAGS: Mapping[str, Flag] = {
     "runner": Flag(
-        TEXTS, "What drives the trials: scripted or openai (repeatable)", _all("openai")
+        TEXTS, "What drives the trials: scripted or openai (repeatable)", _every("openai")
     ),
-    "model": Flag(TEXTS, "The model to ask, or RUNNER=MODEL (repeatable)", _all()),
+    "model": Flag(TEXTS, "The model to ask, or RUNNER=MODEL (repeatable)", _every()),
     "base_url": Flag(TEXT, "Base URL of the chat-completions endpoint", _all()),
     "baseline": Flag(
-        TEXTS, "Compare with none, previous, base or a revision (repeatable)", _both("", "previous")
+        TEXTS,
+        "Compare with none, previous, base or a revision (repeatable)",
+        _judging("", "previous"),
     ),
     "base": Flag(TEXT, "Revision that `previous` walks from and `base` reads", _run()),
     "repeat": Flag(
-        WHOLE, "Runs of each case in each arm", {"run": "1", "pr": "3", "selfcheck": "3"}
+        WHOLE,
+        "Runs of each case in each arm",
+        {"run": "1", "pr": "3", "selfcheck": "3", "publish": "3"},
     ),
-    "min_delta": Flag(TEXT, "Required pass-rate delta, or BASELINE=DELTA,…", _both("", "0")),
+    "min_delta": Flag(TEXT, "Required pass-rate delta, or BASELINE=DELTA,…", _judging("", "0")),
     "gate": Flag(
-        TEXT, "point judges the bare delta, interval what it may be", _both("point", "interval")
+        TEXT, "point judges the bare delta, interval what it may be", _judging("point", "interval")
     ),
-    "margin": Flag(NUMBER, "Drop below the required delta that a pass must rule out", _all("0.1")),
-    "confidence": Flag(NUMBER, "Confidence of the intervals, two-sided", _all("0.9")),
+    "margin": Flag(
+        NUMBER, "Drop below the required delta that a pass must rule out", _every("0.1")
+    ),
+    "confidence": Flag(NUMBER, "Confidence of the intervals, two-sided", _every("0.9")),
     "adaptive": Flag(
         TEXT,
         "off, confirm or resolve: run more where it may change the verdict",
-        _both("off", "confirm"),
+        _judging("off", "confirm"),
     ),
     "max_repeat": Flag(
-        WHOLE, "Runs of each case in each arm at most, where adaptive", _both("3 x repeat, or 9")
+        WHOLE, "Runs of each case in each arm at most, where adaptive", _judging("3 x repeat, or 9")
     ),
-    "min_repeats": Flag(WHOLE, "Fewer runs of each case than this decide nothing", _both("2")),
-    "on_inconclusive": Flag(TEXT, "pass or fail where the interval cannot tell", _both("pass")),
-    "min_pass_rate": Flag(NUMBER, "Required pass rate of the candidate", _both("1.0", "none")),
-    "per_skill_min": Flag(TEXTS, "SKILL=RATE: one skill's own bar (repeatable)", _both()),
+    "min_repeats": Flag(WHOLE, "Fewer runs of each case than this decide nothing", _judging("2")),
+    "on_inconclusive": Flag(TEXT, "pass or fail where the interval cannot tell", _judging("pass")),
+    "min_pass_rate": Flag(NUMBER, "Required pass rate of the candidate", _judging("1.0", "none")),
+    "per_skill_min": Flag(TEXTS, "SKILL=RATE: one skill's own bar (repeatable)", _judging()),
     "fail_on_error": Flag(
         SWITCH,
         "Lost trials fail the gate",
-        _both("where gate is point"),
+        _judging("where gate is point"),
         ("--fail-on-error/--no-fail-on-error",),
     ),
-    "max_token_increase": Flag(NUMBER, "Allowed increase in tokens, 0.2 = a fifth", _both()),
-    "max_cost_increase": Flag(NUMBER, "Allowed increase in cost, 0.2 = a fifth", _both()),
-    "max_latency_increase": Flag(NUMBER, "Allowed increase in latency, 0.2 = a fifth", _both()),
-    "max_regressed_cases": Flag(WHOLE, "Allowed number of cases that got worse", _both()),
+    "max_token_increase": Flag(NUMBER, "Allowed increase in tokens, 0.2 = a fifth", _judging()),
+    "max_cost_increase": Flag(NUMBER, "Allowed increase in cost, 0.2 = a fifth", _judging()),
+    "max_latency_increase": Flag(NUMBER, "Allowed increase in latency, 0.2 = a fifth", _judging()),
+    "max_regressed_cases": Flag(WHOLE, "Allowed number of cases that got worse", _judging()),
     "tag": Flag(TEXTS, "Only cases with this tag (repeatable)", _all()),
     "case": Flag(TEXTS, "Only cases whose name has this text (repeatable)", _all()),
     "evals": Flag(TEXT, "Eval file or folder, in place of the skills' own", _local()),
     "skills": Flag(TEXTS, "Only changes in these folders (repeatable)", _pr()),
     "suite": Flag(TEXT, "Run the eval cases of head or base", _pr("head")),
-    "new_skills": Flag(TEXT, "none, skip or fail for a skill that is new", _pr("none")),
-    "uncovered_skills": Flag(TEXT, "warn or fail for a changed skill without cases", _pr("warn")),
+    "new_skills": Flag(
+        TEXT, "none, skip or fail for a skill that is new", _of_pull_requests("none")
+    ),
+    "uncovered_skills": Flag(
+        TEXT, "warn or fail for a changed skill without cases", _of_pull_requests("warn")
+    ),
     "max_skills": Flag(WHOLE, "Evaluate at most this many changed skills", _pr()),
     "max_cases": Flag(WHOLE, "Run at most this many cases", _pr()),
-    "on_unmeasured": Flag(TEXT, "fail or pass where nothing could be measured", _both("fail")),
+    "on_unmeasured": Flag(TEXT, "fail or pass where nothing could be measured", _judging("fail")),
     "replies": Flag(TEXT, "What the scripted runner answers", _all()),
     "concurrency": Flag(WHOLE, "Trials at once", _all("8")),
     "max_cost": Flag(NUMBER, "Start no trial once this many US dollars are spent", _all()),

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 OPERATIONS: Mapping[str, tuple[str, ...]] = {
+    "/repos/{owner}/{repo}/pulls": ("get",),
     "/repos/{owner}/{repo}/pulls/{pull_number}": ("get",),
+    "/repos/{owner}/{repo}/commits/{commit_sha}/pulls": ("get",),
+    "/repos/{owner}/{repo}/branches/{branch}": ("get",),
+    "/repos/{owner}/{repo}/git/commits/{commit_sha}": ("get",),
+    "/repos/{owner}/{repo}/git/trees/{tree_sha}": ("get",),
+    "/repos/{owner}/{repo}/git/blobs/{file_sha}": ("get",),
     "/repos/{owner}/{repo}/issues/{issue_number}/comments": ("get", "post"),
     "/repos/{owner}/{repo}/issues/comments/{comment_id}": ("patch", "delete"),
     "/repos/{owner}/{repo}/statuses/{sha}": ("post",),
@@ -68,11 +74,18 @@ def _references(node: Any) -> Iterator[tuple[str, str]]:
 def _mend(part: dict[str, Any]) -> None:
     """Put right where the description contradicts itself or GitHub. Each is named in README.md."""
     _let_nullable_enums_be_null(part)
-    pull_request = part["components"]["schemas"]["pull-request"]
-    head = pull_request["properties"]["head"]["properties"]
-    head["repo"] = {"anyOf": [head["repo"], {"nullable": True, "enum": [None]}]}
-    for team in part["components"]["examples"]["pull-request"]["value"]["requested_teams"]:
-        team.setdefault("type", "organization")
+    for name in ("pull-request", "pull-request-simple"):
+        schema = part["components"]["schemas"][name]
+        head = schema["properties"]["head"]["properties"]
+        head["repo"] = {"anyOf": [head["repo"], {"nullable": True, "enum": [None]}]}
+    examples = part["components"]["examples"]
+    pull_requests = (
+        examples["pull-request"]["value"],
+        *examples["pull-request-simple-items"]["value"],
+    )
+    for pull_request in pull_requests:
+        for team in pull_request["requested_teams"]:
+            team.setdefault("type", "organization")
 
 
 def _let_nullable_enums_be_null(node: Any) -> None:

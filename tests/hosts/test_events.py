@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,25 @@ def test_a_run_that_follows_another(repository: str) -> None:
     assert isinstance(trigger, FinishedRun)
     assert trigger.event == "pull_request"
     assert trigger.head_sha == "3484a3fb816e0859fd6e1cea078d76385ff50625"
+    assert trigger.head == ("" if repository == "none" else "octo-org:master")
     assert trigger.is_fork == (repository != "the same")
+    assert (trigger.run_id, trigger.attempt) == (289782451, 1)
+    assert trigger.started_at == datetime(2020, 10, 5, 16, 33, 49, tzinfo=UTC)
+    assert trigger.is_over
+
+
+def test_a_run_that_only_began_is_not_over() -> None:
+    """An older server does not say when an attempt began: then it is when the run did."""
+
+    def change(content: Any) -> None:
+        content["action"] = "requested"
+        del content["workflow_run"]["run_started_at"]
+
+    trigger = event("workflow_run", change).trigger
+
+    assert isinstance(trigger, FinishedRun)
+    assert not trigger.is_over
+    assert trigger.started_at == datetime(2020, 10, 5, 16, 33, 24, tzinfo=UTC)
 
 
 def test_dependabot_is_known_by_the_actor() -> None:

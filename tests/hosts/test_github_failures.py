@@ -310,7 +310,7 @@ def test_a_pull_request_that_cannot_be_read_is_an_error(
         ours.pull_request(99)
 
     github.fail("pulls/get", BAD_GATEWAY, times=100)
-    with pytest.raises(ServiceError, match="pull request 7: GitHub failed"):
+    with pytest.raises(ServiceError, match="pull request 7 of octo/skills: GitHub failed"):
         ours.pull_request(NUMBER)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     ConfigDict,
     Field,
@@ -71,12 +73,21 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """Another workflow's run, which this one follows."""
+    """Another workflow's run, which this one follows: what GitHub says of it, not what it says."""
 
     run_id: int
+    attempt: int
+    """From 1."""
+    started_at: datetime
+    """When that attempt began."""
+    is_over: bool
+    """False where this run was started by the other's beginning."""
     event: str
     head_sha: str
+    head: str
+    """`owner:branch`, as pull requests are searched by; empty where either is gone."""
     is_fork: bool
+    """Whether its head is in another repository, or in none that still exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,15 +303,28 @@ class _DispatchPayload(_Described):
     ref: str
 
 
+class _Owner(_Described):
+    login: str
+
+
+class _HeadRepository(_Repository):
+    owner: _Owner
+
+
 class _WorkflowRun(_Described):
     id: int
+    run_attempt: Count = 1
+    created_at: AwareDatetime
+    run_started_at: AwareDatetime | None = None
     event: str
     head_sha: Sha
-    head_repository: _Repository | None
+    head_branch: str | None = None
+    head_repository: _HeadRepository | None
     repository: _Repository
 
 
 class _WorkflowRunPayload(_Described):
+    action: str
     workflow_run: _WorkflowRun
 
 
@@ -336,9 +360,18 @@ def _dispatch(payload: bytes) -> Trigger:
 
 
 def _workflow_run(payload: bytes) -> Trigger:
-    run = _WorkflowRunPayload.model_validate_json(payload).workflow_run
-    is_fork = not _same(run.head_repository, run.repository)
-    return FinishedRun(run.id, run.event, run.head_sha, is_fork)
+    read = _WorkflowRunPayload.model_validate_json(payload)
+    run, home = read.workflow_run, read.workflow_run.head_repository
+    return FinishedRun(
+        run_id=run.id,
+        attempt=run.run_attempt,
+        started_at=run.run_started_at or run.created_at,
+        is_over=read.action == "completed",
+        event=run.event,
+        head_sha=run.head_sha,
+        head=f"{home.owner.login}:{run.head_branch}" if home and run.head_branch else "",
+        is_fork=not _same(home, run.repository),
+    )
 
 
 def _schedule(payload: bytes) -> Trigger:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from skill_delta.errors import ServiceError, UserError
 from skill_delta.hosts.comment_marker import CommentMarker
@@ -77,8 +77,30 @@ class _Status(BaseModel):
         )
 
 
+class _HasSha(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    sha: str
+
+
+class _Commit(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    parents: list[_HasSha]
+
+
+class _ListedPullRequest(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    number: int
+    state: str
+    head: _HasSha
+
+
 _STATUS = TypeAdapter(_Status)
 _STATUSES = TypeAdapter(list[_Status])
+_COMMIT = TypeAdapter(_Commit)
+_LISTED = TypeAdapter(list[_ListedPullRequest])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +116,49 @@ class GitHubRepository:
 
         Raises `UserError` where GitHub refuses, `ServiceError` where it gives no answer.
         """
-        try:
-            return self.connection.settled(lambda api: self._pull_request(api, number))
-        except RefusalError as refused:
-            raise UserError(
-                f"pull request {number} of {self.name} cannot be read: {refused}",
-                hint="check the number, and that the job has `permissions: pull-requests: write`",
-            ) from None
-        except GitHubError as error:
-            raise ServiceError(f"GitHub gave out on pull request {number}: {error}") from None
+        return reading(
+            self.connection,
+            lambda api: self._pull_request(api, number),
+            f"pull request {number} of {self.name}",
+            "check the number, and that the job has `permissions: pull-requests: write`",
+        )
+
+    def open_with_head(self, sha: str, head: str) -> Sequence[int]:
+        """The numbers of the open pull requests whose head is this commit, in order.
+
+        GitHub does not always know a fork's commit by the pull request that brought it; then those
+        from the branch `head` (`owner:branch`, or empty) are looked at. Raises as `pull_request`.
+        """
+
+        def look(api: Api) -> Sequence[int]:
+            of_commit = api.read(f"/repos/{self.name}/commits/{sha}/pulls", per_page=100).content
+            found = _with_head(of_commit, sha)
+            if not found and head:
+                path = f"/repos/{self.name}/pulls"
+                from_branch = api.read(path, state="open", head=head, per_page=100).content
+                found = _with_head(from_branch, sha)
+            return sorted(found)
+
+        return reading(
+            self.connection,
+            look,
+            f"the pull request of commit {sha[:7]}",
+            "give the job `permissions: contents: read` and `pull-requests: write`",
+        )
+
+    def parents(self, sha: str) -> Sequence[str]:
+        """The ids of a commit's parents, in order. Raises as `pull_request`."""
+
+        def look(api: Api) -> Sequence[str]:
+            content = api.read(f"/repos/{self.name}/git/commits/{sha}").content
+            return [parent.sha for parent in read_reply(_COMMIT, content).parents]
+
+        return reading(
+            self.connection,
+            look,
+            f"commit {sha[:7]} of {self.name}",
+            "give the job `permissions: contents: read`",
+        )
 
     def publish_comment(
         self, number: int, body: str, marker: CommentMarker
@@ -118,13 +174,27 @@ class GitHubRepository:
         def publish(api: Api) -> Published | NotPublished:
             conversation = Conversation(api, self.name, number)
             own = conversation.own(marker.comment_id)
-            if stopped := self._overtaken(api, number, own, marker):
-                return stopped
-            if not own:
-                return Published(conversation.create(marker.above(body)))
-            return _replaced(conversation, own, marker.above(body))
+            return self._written(api, conversation, own, body, marker)
 
         return self._published(publish, "pull-requests: write")
+
+    def introduce_comment(
+        self, number: int, body: str, marker: CommentMarker
+    ) -> Published | NotPublished:
+        """As `publish_comment`; but one of ours that speaks of the marker's commit stands.
+
+        So what nobody verified never takes the place of what somebody did.
+        """
+
+        def introduce(api: Api) -> Published | NotPublished:
+            conversation = Conversation(api, self.name, number)
+            own = conversation.own(marker.comment_id)
+            for comment in own:
+                if comment.marker.head_sha == marker.head_sha:
+                    return Published(comment.url)
+            return self._written(api, conversation, own, body, marker)
+
+        return self._published(introduce, "pull-requests: write")
 
     def rewrite_comment_if_present(
         self, number: int, body: str, marker: CommentMarker
@@ -134,11 +204,7 @@ class GitHubRepository:
         def rewrite(api: Api) -> Published | NotPublished | None:
             conversation = Conversation(api, self.name, number)
             own = conversation.own(marker.comment_id)
-            if not own:
-                return None
-            if stopped := self._overtaken(api, number, own, marker):
-                return stopped
-            return _replaced(conversation, own, marker.above(body))
+            return self._written(api, conversation, own, body, marker) if own else None
 
         return self._published(rewrite, "pull-requests: write")
 
@@ -146,21 +212,35 @@ class GitHubRepository:
         """Set our status of a commit, unless it is what the commit has already."""
 
         def set_anew(api: Api) -> Published:
-            path = f"/repos/{self.name}/commits/{sha}/statuses"
-            newest_first = read_reply(_STATUSES, api.read(path, per_page=100).content)
-            ours = next((s for s in newest_first if s.context == STATUS_CONTEXT), None)
+            ours = self._our_status(api, sha)
             if ours is None or not ours.says(status):
-                body = {
-                    "state": status.state,
-                    "description": cut(status.description),
-                    "context": STATUS_CONTEXT,
-                    **({"target_url": status.target_url} if status.target_url else {}),
-                }
-                written = api.write("POST", f"/repos/{self.name}/statuses/{sha}", body)
-                ours = read_reply(_STATUS, written)
+                ours = self._new_status(api, sha, status)
             return Published(ours.url)
 
         return self._published(set_anew, "statuses: write")
+
+    def introduce_status(self, sha: str, status: CommitStatus) -> Published | NotPublished:
+        """The same where the commit has none of ours; one that it has stands, whatever it says."""
+
+        def introduce(api: Api) -> Published:
+            ours = self._our_status(api, sha) or self._new_status(api, sha, status)
+            return Published(ours.url)
+
+        return self._published(introduce, "statuses: write")
+
+    def _our_status(self, api: Api, sha: str) -> _Status | None:
+        path = f"/repos/{self.name}/commits/{sha}/statuses"
+        newest_first = read_reply(_STATUSES, api.read(path, per_page=100).content)
+        return next((s for s in newest_first if s.context == STATUS_CONTEXT), None)
+
+    def _new_status(self, api: Api, sha: str, status: CommitStatus) -> _Status:
+        body = {
+            "state": status.state,
+            "description": cut(status.description),
+            "context": STATUS_CONTEXT,
+            **({"target_url": status.target_url} if status.target_url else {}),
+        }
+        return read_reply(_STATUS, api.write("POST", f"/repos/{self.name}/statuses/{sha}", body))
 
     def _pull_request(self, api: Api, number: int) -> PullRequest:
         content = api.read(f"/repos/{self.name}/pulls/{number}").content
@@ -168,6 +248,21 @@ class GitHubRepository:
             return read_pull_request(content)
         except ValidationError:
             raise LostAnswerError(UNKNOWN_ANSWER) from None
+
+    def _written(
+        self,
+        api: Api,
+        conversation: Conversation,
+        own: Sequence[OwnComment],
+        body: str,
+        marker: CommentMarker,
+    ) -> Published | NotPublished:
+        """The comment, in place of `own`, where it still may be written."""
+        if stopped := self._overtaken(api, conversation.number, own, marker):
+            return stopped
+        if not own:
+            return Published(conversation.create(marker.above(body)))
+        return _replaced(conversation, own, marker.above(body))
 
     def _overtaken(
         self, api: Api, number: int, own: Sequence[OwnComment], marker: CommentMarker
@@ -197,6 +292,24 @@ class GitHubRepository:
             return NotPublished(f"{limited}, which is longer than this run waits")
         except GitHubError as error:
             return NotPublished(f"{error}, several times")
+
+
+def reading(connection: Connection, step: Callable[[Api], T], what: str, hint: str) -> T:
+    """What a step reads, where nothing goes on without it.
+
+    Raises `UserError` where GitHub refuses, `ServiceError` where it gives no answer.
+    """
+    try:
+        return connection.settled(step)
+    except RefusalError as refused:
+        raise UserError(f"{what} cannot be read: {refused}", hint=hint) from None
+    except GitHubError as error:
+        raise ServiceError(f"GitHub gave out on {what}: {error}") from None
+
+
+def _with_head(content: JsonValue, sha: str) -> Sequence[int]:
+    listed = read_reply(_LISTED, content)
+    return [pull.number for pull in listed if pull.state == "open" and pull.head.sha == sha]
 
 
 def _replaced(conversation: Conversation, own: Sequence[OwnComment], text: str) -> Published:

@@ -130,7 +130,7 @@ class Api:
         self._requester = github.requester
         self._wrote_at = -_SECONDS_BETWEEN_WRITES
 
-    def read(self, path: str, **query: int) -> Answer:
+    def read(self, path: str, **query: int | str) -> Answer:
         """GET a path below the API's own address."""
         return self._send("GET", path, query=query)
 
@@ -157,7 +157,7 @@ class Api:
         path: str,
         *,
         body: Mapping[str, JsonValue] | None = None,
-        query: Mapping[str, int] | None = None,
+        query: Mapping[str, int | str] | None = None,
     ) -> Answer:
         from github import GithubException  # noqa: PLC0415 - as in `_session`
 

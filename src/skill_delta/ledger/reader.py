@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,13 +69,15 @@ class Record:
         return sum(replace(key, runner="", repetition=0) not in known for key in self.trials)
 
 
-def read_record(path: Path) -> Record | None:
+def read_record(path: Path, most_bytes: int | None = None) -> Record | None:
     """The record; None where a run was killed before it had written anything.
 
-    Raises `UserError`, with the line, for what is no record or one of a later version. Half a
-    line is what a killed run leaves: it is left out.
+    Raises `UserError`, with the line, for what is no record or one of a later version, and for
+    one of more than `most_bytes`. Half a line is what a killed run leaves: it is left out.
     """
     with _opened(path) as file:
+        if most_bytes is not None and os.fstat(file.fileno()).st_size > most_bytes:
+            raise UserError(f"the record {path} is larger than {most_bytes:,} bytes")
         is_being_written = _is_locked(file)
         found = _read_to_its_end(file, path)
     if found.run is None:

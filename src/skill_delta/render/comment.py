@@ -13,7 +13,7 @@ from skill_delta.render.changed import changes_alone
 from skill_delta.render.escape import Markdown, untrusted
 from skill_delta.render.frame import NO_FRAME, Frame, commits, run_link
 from skill_delta.render.markdown import heading, opening, page_of, printed
-from skill_delta.render.page import Item, Page, Part
+from skill_delta.render.page import Item, Page, Part, said
 
 COMMENT_CHARACTERS = 65_000
 """GitHub takes 65,536 in a comment; the others are for the marker by which ours is found again."""
@@ -71,6 +71,28 @@ def render_not_measured(
             Part.MEASURED: closing([*commits(base, head, frame), *run_link(frame)]),
         },
         elsewhere=Markdown("in the log of the job"),
+    )
+    return printed(page, lambda text: _utf16_units(text) <= COMMENT_CHARACTERS)
+
+
+UNVERIFIED = "reported by the fork, not verified"
+"""What a fork's own run is called, whatever it says."""
+
+_WHY_UNVERIFIED = (
+    "Whoever wrote a fork controls its runs, so that nothing they report is believed: "
+    "this is no pass, and not one figure of theirs is shown here."
+)
+
+
+def render_unverified(what_to_do: Markdown, head: str, *, frame: Frame = NO_FRAME) -> str:
+    """What stands where a fork's own run has measured: its report is in that run's summary."""
+    page = Page(
+        heading=Markdown(f"⚠️ skill-delta: {UNVERIFIED}"),
+        parts={
+            Part.REASONS: opening("reasons", [_WHY_UNVERIFIED], said),
+            Part.STEPS: steps([what_to_do]),
+            Part.MEASURED: closing([*commits(None, head, frame), *run_link(frame)]),
+        },
     )
     return printed(page, lambda text: _utf16_units(text) <= COMMENT_CHARACTERS)
 

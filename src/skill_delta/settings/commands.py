@@ -70,6 +70,20 @@ ACTION = Command(
 )
 """The action: the same, and told to GitHub."""
 
+PUBLISH = Command(
+    defaults=_OF_A_PULL_REQUEST,
+    foreign=frozenset(Settings.model_fields)
+    - {
+        *("runner", "model", "baseline", "repeat", "max_repeat", "adaptive", "min_repeats"),
+        *("min_delta", "gate", "margin", "confidence", "on_inconclusive", "on_unmeasured"),
+        *("min_pass_rate", "per_skill_min", "per_skill", "fail_on_error", "max_regressed_cases"),
+        *("max_token_increase", "max_cost_increase", "max_latency_increase"),
+        *("new_skills", "uncovered_skills"),
+    },
+    also_compares_with=(NO_SKILL,),
+)
+"""`publish`: what another job measured, judged anew. Nothing is run, so only the gate is asked."""
+
 SELFCHECK = Command(
     defaults={"baseline": [ITSELF], "repeat": 3, "gate": "interval", "min_pass_rate": None},
     foreign=frozenset(
@@ -92,4 +106,5 @@ COMMANDS: Mapping[str, Command] = {
     "selfcheck": SELFCHECK,
     "pr": PULL_REQUEST,
     "action": ACTION,
+    "publish": PUBLISH,
 }

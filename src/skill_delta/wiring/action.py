@@ -5,21 +5,17 @@ Reports come first and the exit code last: whatever cannot be told, the verdict 
 
 from __future__ import annotations
 
-import json
-import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from skill_delta.core.policy import Verdict
-from skill_delta.errors import ExitCode, ServiceError, UserError
+from skill_delta.errors import ExitCode, UserError
 from skill_delta.history.base import MergeGroupRefs, PullRequestRefs, PushRefs, Refs, RevisionRefs
-from skill_delta.hosts.comment_marker import CommentMarker, RunIdentity
 from skill_delta.hosts.events import Dispatch, Event, FinishedRun, MergeGroup, PullRequest, Push
 from skill_delta.hosts.workflow import StepFiles
-from skill_delta.render.commands import Annotation, Level, stopped
+from skill_delta.render.commands import Annotation, Level
 from skill_delta.render.frame import Frame, render_unchanged
 from skill_delta.render.redaction import Redactor
 from skill_delta.wiring.check import (
@@ -31,24 +27,27 @@ from skill_delta.wiring.check import (
     Unchanged,
     check,
 )
+from skill_delta.wiring.telling import (
+    FORK_HELP,
+    Audience,
+    Host,
+    Speaker,
+    State,
+    annotations_of,
+    doubts,
+    numbers,
+    repository_of,
+)
 from skill_delta.wiring.terminal import Terminal
 
 if TYPE_CHECKING:
     from pydantic import JsonValue, SecretStr
 
-    from skill_delta.core.readings import Reading
     from skill_delta.core.report import Report
-    from skill_delta.hosts.github import GitHubRepository, NotPublished, Published
-
-State: TypeAlias = Literal["pending", "success", "failure", "error"]
 
 FORK = (
     "this pull request comes from a fork or from Dependabot, whose runs get no secrets: "
     "without a key no model can be asked"
-)
-FORK_HELP = (
-    "A maintainer can measure it: read it first, then run the workflow by hand "
-    "(`workflow_dispatch`) with the input `pull-request`."
 )
 
 
@@ -80,7 +79,10 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
     Raises `UserError`, and `ServiceError` where the pull request asked for cannot be read.
     """
     request = _as_dispatched(request)
-    host = _Host(request, datetime.now(UTC))
+    audience = Audience(
+        request.event, request.step, request.comment_id, request.sets_status, request.token
+    )
+    host = Host(audience, datetime.now(UTC))
     key = request.key.get_secret_value() if request.key else None
     trigger = request.event.trigger
     # A run that a maintainer dispatched has the secrets, whoever wrote the pull request.
@@ -96,14 +98,14 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
             config=request.config,
             key=key,
             without_key=FORK if from_outside or request.event.is_dependabot else "",
-            starting=host.begin,
+            starting=lambda: host.status("pending", "measuring the changed skills"),
             remote=_remote(request),
         ),
         terminal,
     )
     token = request.token.get_secret_value() if request.token else None
-    teller = _Teller(request, host, terminal, _redactor(outcome, key, token))
-    return teller.tell(outcome)
+    speaker = Speaker(request.step, host, terminal, _redactor(outcome, key, token))
+    return _Teller(request, speaker).tell(outcome)
 
 
 def _as_dispatched(request: ActionRequest) -> ActionRequest:
@@ -120,20 +122,8 @@ def _as_dispatched(request: ActionRequest) -> ActionRequest:
             f"input 'pull-request' goes with workflow_dispatch, and this is {event.name}",
             hint="leave it blank: the event says which pull request it is about",
         )
-    found = _github(request).pull_request(number)
+    found = repository_of(event, request.token).pull_request(number)
     return replace(request, event=replace(event, trigger=found))
-
-
-def _github(request: ActionRequest) -> GitHubRepository:
-    """The event's repository, as the token's holder sees it."""
-    from pydantic import SecretStr  # noqa: PLC0415 - where it is used
-
-    from skill_delta.hosts.github import GitHubRepository  # noqa: PLC0415
-    from skill_delta.hosts.github_api import Connection  # noqa: PLC0415
-
-    event = request.event
-    token = request.token or SecretStr("")
-    return GitHubRepository(event.repository, Connection(token, event.api_url, event.graphql_url))
 
 
 def _remote(request: ActionRequest) -> RemoteRepository | None:
@@ -158,8 +148,8 @@ def _refs(request: ActionRequest) -> Refs:
     event = request.event
     if isinstance(event.trigger, FinishedRun):
         raise UserError(
-            "the action does not follow another workflow's run (`on: workflow_run`)",
-            hint="run it on pull_request, merge_group, push, workflow_dispatch or schedule",
+            "on workflow_run there is nothing to measure: it follows another workflow's run",
+            hint="name that run's record with the input publish, or run on pull_request",
         )
     if request.base is not None:
         return RevisionRefs(request.base, event.head_sha, event.default_branch)
@@ -174,70 +164,14 @@ def _refs(request: ActionRequest) -> Refs:
             return RevisionRefs(head=event.sha, default_branch=event.default_branch)
 
 
-class _Host:
-    """GitHub, where there is something to tell it and a token to do so with."""
-
-    def __init__(self, request: ActionRequest, started_at: datetime) -> None:
-        self._request = request
-        self._run = RunIdentity(request.event.run_id, request.event.run_attempt, started_at)
-        self.refusals: list[str] = []
-        """Why something was not published, each in one sentence."""
-
-    def begin(self) -> None:
-        """Some skill changed: it is being measured."""
-        self.status("pending", "measuring the changed skills")
-
-    def status(self, state: State, description: str) -> None:
-        """Set the commit status, where one is asked for."""
-        if not self._request.sets_status:
-            return
-        from skill_delta.hosts.github import CommitStatus  # noqa: PLC0415 - where it is used
-
-        event = self._request.event
-        status = CommitStatus(state, description, event.run_url)
-        self._noted("commit status", self._repository().set_status(event.head_sha, status))
-
-    def comment(self, body: str) -> str:
-        """Make this our comment on the pull request. Its address; empty where there is none."""
-        trigger = self._request.event.trigger
-        if not isinstance(trigger, PullRequest):
-            return ""
-        found = self._repository().publish_comment(trigger.number, body, self._marker())
-        return self._noted("comment", found)
-
-    def comment_if_present(self, body: str) -> str:
-        """The same where there is an earlier one: a revert must not leave a red comment behind."""
-        trigger = self._request.event.trigger
-        if not isinstance(trigger, PullRequest) or not trigger.comments:
-            return ""
-        found = self._repository().rewrite_comment_if_present(trigger.number, body, self._marker())
-        return self._noted("comment", found) if found else ""
-
-    def _marker(self) -> CommentMarker:
-        return CommentMarker(self._request.comment_id, self._request.event.head_sha, self._run)
-
-    def _repository(self) -> GitHubRepository:
-        return _github(self._request)
-
-    def _noted(self, what: str, found: Published | NotPublished) -> str:
-        from skill_delta.hosts.github import Published  # noqa: PLC0415 - where it is used
-
-        if isinstance(found, Published):
-            return found.url
-        self.refusals.append(f"the {what} was not written: {found.reason}")
-        return ""
-
-
 class _Teller:
     """Says what came of the check, in every place where someone may look for it."""
 
-    def __init__(
-        self, request: ActionRequest, host: _Host, terminal: Terminal, redactor: Redactor
-    ) -> None:
+    def __init__(self, request: ActionRequest, speaker: Speaker) -> None:
         self._request = request
-        self._host = host
-        self._terminal = terminal
-        self._redactor = redactor
+        self._speaker = speaker
+        self._host = speaker.host
+        self._redactor = speaker.redactor
 
     def tell(self, outcome: CheckOutcome) -> ExitCode:
         """Reports, summary, comment, status, outputs; then the exit code."""
@@ -248,16 +182,7 @@ class _Teller:
                 code, outputs = self._evaluated(outcome)
             case Stopped():
                 code, outputs = self._stopped(outcome)
-        passed = str(code is ExitCode.PASSED).lower()
-        written = self._request.step.set_outputs(
-            {"passed": passed, "exit-code": str(int(code)), **outputs}
-        )
-        refusals = filter(None, (*self._host.refusals, written))
-        self._annotate(Annotation(Level.WARNING, "Not told", refusal) for refusal in refusals)
-        return code
-
-    def _summarise(self, markdown: str) -> None:
-        self._host.refusals.append(self._request.step.add_summary(markdown))
+        return self._speaker.end(code, outputs)
 
     def _unchanged(self, outcome: Unchanged) -> tuple[ExitCode, Mapping[str, str]]:
         ends = outcome.ends
@@ -265,8 +190,8 @@ class _Teller:
         body = render_unchanged(
             ends.base.hex(), ends.head.hex(), frame=frame, elsewhere=outcome.elsewhere
         )
-        self._say(body.replace("### ", ""))
-        self._summarise(body)
+        self._speaker.say(body.replace("### ", ""))
+        self._speaker.summarise(body)
         url = self._host.comment_if_present(body)
         self._host.status("success", "no skill changed")
         return outcome.exit_code, {"skills": "[]", "comment-url": url}
@@ -285,21 +210,21 @@ class _Teller:
             report_path=f"{folder}/{FILES['markdown']}",
             run_url=self._request.event.run_url,
         )
-        self._say(render_terminal(report))
+        self._speaker.say(render_terminal(report))
         unwritten = write_reports(self._request.workspace, folder, report, redact)
-        self._summarise(redact(render_summary(report, frame=frame, redact=redact)))
-        self._annotate(_doubts(report, outcome.exit_code))
-        self._print(render_annotations(report, redact=redact))
+        self._speaker.summarise(redact(render_summary(report, frame=frame, redact=redact)))
+        self._speaker.annotate(doubts(report, outcome.exit_code))
+        self._speaker.order(render_annotations(report, redact=redact))
         url = self._host.comment(redact(render_comment(report, frame=frame, redact=redact)))
         code = outcome.exit_code
         if unwritten:
-            self._annotate([Annotation(Level.ERROR, "Reports not written", unwritten)])
+            self._speaker.annotate([Annotation(Level.ERROR, "Reports not written", unwritten)])
             code = ExitCode.USER_ERROR if code is ExitCode.PASSED else code
         passed = code is ExitCode.PASSED
         self._host.status("success" if passed else "failure", redact(render_status(report)))
         paths = {f"{name}-report": f"{folder}/{file}" for name, file in FILES.items()}
         return code, {
-            **_numbers(report),
+            **numbers(report),
             "comment-url": url,
             **({} if unwritten else paths),
         }
@@ -317,25 +242,14 @@ class _Teller:
             head=ends.head.hex() if ends else None,
             frame=Frame(base_found=ends.how if ends else "", run_url=self._request.event.run_url),
         )
-        self._say(f"not measured: {reason}")
-        self._annotate(_annotations_of(error))
-        self._summarise(body)
+        self._speaker.say(f"not measured: {reason}")
+        self._speaker.annotate(annotations_of(error))
+        self._speaker.summarise(body)
         url = self._host.comment(body)
         failed = outcome.exit_code is not ExitCode.PASSED
         state: State = "error" if failed else "success"
         self._host.status(state, f"not measured: {reason.splitlines()[0]}")
         return outcome.exit_code, {"verdict": "not measured", "comment-url": url}
-
-    def _say(self, text: str) -> None:
-        """Print text that others may have written: no line of it is taken for a command."""
-        self._print(stopped(self._redactor.redact(text), secrets.token_hex(16)))
-
-    def _annotate(self, annotations: Iterable[Annotation]) -> None:
-        redacted = (annotation.redacted(self._redactor.redact) for annotation in annotations)
-        self._print("".join(f"{annotation}\n" for annotation in redacted))
-
-    def _print(self, commands: str) -> None:
-        self._terminal.say(commands)
 
 
 def write_reports(
@@ -350,53 +264,3 @@ def write_reports(
     except UserError as error:
         return str(error)
     return place.write({name: redact(render(report)) for name, render in RENDERERS.items()})
-
-
-def _annotations_of(error: UserError | ServiceError) -> Iterable[Annotation]:
-    if isinstance(error, ServiceError):
-        return [Annotation(Level.ERROR, "Not measured", str(error))]
-    return [
-        Annotation(Level.ERROR, "skill-delta", f"{each.problem}\n{each.hint}".strip(), each.place)
-        for each in error.each[:10]
-    ]
-
-
-def _doubts(report: Report, code: ExitCode) -> Iterable[Annotation]:
-    """A run that gave no verdict says so on the job's page, whatever the exit code makes of it."""
-    verdict = report.gate.verdict
-    level = Level.WARNING if code is ExitCode.PASSED else Level.ERROR
-    if verdict in {Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED}:
-        reasons = "\n".join(reason.text for reason in report.gate.reasons)
-        yield Annotation(level, verdict.value.capitalize(), reasons)
-
-
-def _numbers(report: Report) -> Mapping[str, str]:
-    """The outputs that are numbers; blank where there is none. The delta is the worst gate's."""
-    worst = _worst(report)
-    found = worst.difference if worst else None
-    summary = report.summary
-    cost = summary.spend.cost_usd
-    return {
-        "verdict": report.gate.verdict.value,
-        "delta": _number(found.pass_rate if found else None),
-        "interval-low": _number(worst.interval.low if worst else None),
-        "interval-high": _number(worst.interval.high if worst else None),
-        "pass-rate": _number(summary.pass_rate),
-        "baseline-pass-rate": _number(found.pass_rate_baseline if found else None),
-        "skills": json.dumps([subject.label for subject in report.subjects]),
-        "cost-usd": _number(cost),
-    }
-
-
-def _worst(report: Report) -> Reading | None:
-    """The gate with the worst verdict, of several the lowest delta; where none, any comparison."""
-    order = list(Verdict)
-    gates = [
-        (-order.index(judgement.verdict), judgement.reading) for judgement in report.gate.judgements
-    ]
-    found = gates or [(0, reading) for reading in report.readings.values()]
-    return min(found, key=lambda gate: (gate[0], gate[1].interval.delta), default=(0, None))[1]
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{round(value, 6) + 0.0:g}"

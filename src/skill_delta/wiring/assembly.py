@@ -44,6 +44,7 @@ from skill_delta.render.redaction import Redactor
 from skill_delta.runners.model import ModelRunner
 from skill_delta.settings.model import Settings
 from skill_delta.wiring.records import Keeping, kept, notes_of
+from skill_delta.wiring.skill_names import LabelsByName, known_skills, labels_by_name
 from skill_delta.wiring.terminal import Terminal
 
 REPLY_FILES = ("evals/replies.yaml", "evals/replies.yml")
@@ -93,7 +94,7 @@ class Task:
 def evaluate(task: Task) -> Report:
     """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent."""
     settings, skills = task.settings, [candidate.found for candidate in task.candidates]
-    request = request_of(settings, *labels_by_name(skills))
+    request = request_of(settings, *labels_by_name(known_skills(skills)))
     if task.objections is not None:
         policy = replace(request.policy, needs_cases=False)
         request = replace(request, policy=policy, objections=tuple(task.objections))
@@ -221,26 +222,6 @@ def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:
 
         of_url = secrets_of(base_url)
     return Redactor([*filter(None, secrets), *of_url])
-
-
-LabelsByName = Mapping[str, Sequence[str]]
-
-
-def labels_by_name(skills: Sequence[FoundSkill]) -> tuple[LabelsByName, LabelsByName]:
-    """What the skills go by where something is asked of one by its name: now, and formerly.
-
-    A skill goes by its label, and by its name with and without its folder: a second skill of the
-    name takes it from none.
-    """
-    now: dict[str, list[str]] = {}
-    formerly: dict[str, list[str]] = {}
-    for label, found in zip(labels(skills), skills, strict=True):
-        skill = found.working.skill
-        for name in dict.fromkeys((label, skill.name, f"{skill.name} ({skill.folder})")):
-            now.setdefault(name, []).append(label)
-        for name in found.former_names:
-            formerly.setdefault(name, []).append(label)
-    return now, formerly
 
 
 def request_of(settings: Settings, *known: LabelsByName) -> RunRequest:

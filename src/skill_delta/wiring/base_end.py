@@ -16,7 +16,7 @@ from skill_delta.history.committed_skills import names_at
 from skill_delta.history.repository import Repository
 from skill_delta.history.tree_files import TreeFiles
 from skill_delta.history.versions import short
-from skill_delta.wiring.assembly import LabelsByName
+from skill_delta.wiring.skill_names import LabelsByName
 
 
 @dataclass(frozen=True, slots=True)

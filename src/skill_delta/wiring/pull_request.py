@@ -26,6 +26,7 @@ from skill_delta.history.committed_skills import (
 from skill_delta.history.pull_request_baselines import PullRequestBaselines
 from skill_delta.history.repository import Repository
 from skill_delta.history.tree_files import TreeFiles
+from skill_delta.ports import SourceFiles
 from skill_delta.preparation import FoundSkill, labels
 from skill_delta.settings.commands import COMMANDS
 from skill_delta.settings.model import Settings
@@ -35,11 +36,11 @@ from skill_delta.wiring.assembly import (
     Surroundings,
     Task,
     evaluate,
-    labels_by_name,
 )
 from skill_delta.wiring.base_end import BaseEnd, NamedBars
 from skill_delta.wiring.records import Keeping
 from skill_delta.wiring.report_folder import ReportFolder
+from skill_delta.wiring.skill_names import known_skills, labels_by_name
 from skill_delta.wiring.terminal import Terminal
 
 
@@ -69,11 +70,14 @@ def settings_for(
 
     A pull request cannot change its own judge. Raises `UserError` for what is wrong with either.
     """
-    return settle(flags, _config_at_base(changes, config), COMMANDS[command])
+    return settle(flags, config_at_base(changes.base_files, config), COMMANDS[command])
 
 
-def _config_at_base(changes: PullRequestChanges, named: str | None) -> Document | None:
-    files = changes.base_files
+def config_at_base(files: SourceFiles, named: str | None) -> Document | None:
+    """The config file that the base has, or the one `named`; None where it has none.
+
+    Raises `UserError` where there are several, or the file cannot be read.
+    """
     if named is not None:
         return read_document(files.read(PurePosixPath(named)), f"{named} (at the base commit)")
     found = [name for name in CONFIG_FILES if _is_there(files, PurePosixPath(name))]
@@ -154,7 +158,7 @@ def measure(
     candidates = _candidates(changes, evaluated, before, settings)
     history = PullRequestBaselines(changes.repository, changes.ends, evaluated, scratch)
     objections += _refusals(changes, found, candidates, before, settings)
-    known = labels_by_name([candidate.found for candidate in candidates])
+    known = labels_by_name(known_skills([candidate.found for candidate in candidates]))
     bars = NamedBars(settings.barred_skills(), known, changes.skills, before)
     objections += bars.doubts()
 
@@ -171,7 +175,7 @@ def measure(
     return evaluate(task)
 
 
-def _is_there(files: TreeFiles, path: PurePosixPath) -> bool:
+def _is_there(files: SourceFiles, path: PurePosixPath) -> bool:
     return path in (files.listing(path.parent) or ())
 
 

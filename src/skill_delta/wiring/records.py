@@ -179,12 +179,18 @@ def _of_none(trials: int) -> Iterator[str]:
 
 def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
     """What was settled before the recorded run. Raises ValueError for a request that is none."""
-    run = record.run
-    request = _REQUEST.validate_python(run.request)
+    request = _REQUEST.validate_python(record.run.request)
     _refuse_impossible(request)
     alone = not any(subject.baselines for subject in record.subjects)
     looks = _looks_of_leg(record, request.policy.looks) if alone else request.policy.looks
-    ready = Prepared(
+    request = replace(request, policy=replace(request.policy, looks=looks))
+    return prepared_for(record, looks), request
+
+
+def prepared_for(record: Record, looks: Looks) -> Prepared:
+    """What was settled before the recorded run, to be looked at so often."""
+    run = record.run
+    return Prepared(
         subjects=record.subjects,
         sources=run.sources,
         skipped=run.skipped,
@@ -193,7 +199,6 @@ def prepared_from(record: Record) -> tuple[Prepared, RunRequest]:
         provenance=Provenance(run.base, run.head, run.is_working_copy, run.changes),
         suite_changes=run.suite_changes,
     )
-    return ready, replace(request, policy=replace(request.policy, looks=looks))
 
 
 def _refuse_impossible(request: RunRequest) -> None:

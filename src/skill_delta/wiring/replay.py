@@ -71,20 +71,23 @@ def report_of(
         raise UserError(f"the record asks for what this version does not know: {error}") from None
     if evals is not None:
         ready = _with_checks_of(ready, evals)
-    ledger = ReplayLedger(record, _regraded if regrade else _as_it_was)
-    found = asyncio.run(_replayed(record, ready, request, ledger))
+    ledger = ReplayLedger(record, regraded if regrade else _as_it_was)
+    found = replayed(ready, request, ledger, NOT_THERE)
     # A run that was killed let nothing through: it had not come to its end.
     forgiven = record.end is not None and is_forgiven(found, request.on_unmeasured)
     return found, ExitCode.PASSED if forgiven else found.gate.exit_code
 
 
-async def _replayed(
-    record: Record, ready: Prepared, request: RunRequest, ledger: ReplayLedger
-) -> Report:
+def replayed(ready: Prepared, request: RunRequest, ledger: ReplayLedger, missing: Halt) -> Report:
+    """The recorded run again, as it is asked for now.
+
+    `missing` says why a trial is not there where the record's own run ended by itself.
+    """
+    record = ledger.recorded
     end = record.end
     closed = RUNNING if record.is_being_written else KILLED
     if end is not None:
-        closed = Halt(end.halted, end.by_ceiling) if end.halted else NOT_THERE
+        closed = Halt(end.halted, end.by_ceiling) if end.halted else missing
     finished_at = end.finished_at if end else record.run.started_at
     ports = pipeline.Ports(
         runners={},
@@ -95,7 +98,7 @@ async def _replayed(
         started_at=record.run.started_at,
         now=lambda: finished_at,
     )
-    found = await pipeline.evaluate(ready, request, record.run.environment, ports)
+    found = asyncio.run(pipeline.evaluate(ready, request, record.run.environment, ports))
     return replace(found, notes=(*found.notes, *notes_of(ledger)))
 
 
@@ -116,7 +119,7 @@ def _as_it_was(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _regraded(outcome: Outcome) -> Outcome:
+def regraded(outcome: Outcome) -> Outcome:
     """The same answer, judged again. What was lost without an answer stays lost."""
     match outcome:
         case Scored(transcript=transcript):

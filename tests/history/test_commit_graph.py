@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -311,6 +312,23 @@ def test_a_file_made_to_lie_is_survived(graphed: Graphed, data: st.DataObject) -
                 walk.begin(bytes.fromhex(start), path.encode())
             except Unreadable:
                 continue
+        assert sum(1 for _ in walk) <= 9 * len(graphed.trails)
+
+
+@pytest.mark.parametrize("by", [-4, -1, 1, 4])
+@pytest.mark.parametrize("part", range(8))
+def test_a_part_that_begins_elsewhere_is_survived(graphed: Graphed, part: int, by: int) -> None:
+    """Each part's beginning is the end of the one before, so both have another length."""
+    ((file, content),) = graphed.shapes[0].items()
+    at = 8 + 12 * part + 4
+    begin = int.from_bytes(content[at : at + 8], "big") + by
+    put(graphed, {file: sealed(content[:at] + begin.to_bytes(8, "big") + content[at + 8 :])})
+
+    with opened(graphed.repository) as store:
+        walk = Walk(store)
+        for start, path in graphed.trails:
+            with contextlib.suppress(Unreadable):
+                walk.begin(bytes.fromhex(start), path.encode())
         assert sum(1 for _ in walk) <= 9 * len(graphed.trails)
 
 

@@ -62,6 +62,8 @@ class GraphLayer:
         self._oids = _sized(chunks, b"OIDL", count * OID).start
         self._commits = _sized(chunks, b"CDAT", count * _COMMIT.size).start
         self._edges = chunks.get(b"EDGE", _NOTHING)
+        if (self._edges.stop - self._edges.start) % _WORD.size:
+            raise DamagedLayer("its lists of parents end in the middle of one")
         self._filters = _Filters(raw, chunks, count) if b"BDAT" in chunks else None
 
     def find(self, oid: bytes) -> int | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from checkouts import with_history
+from git_repositories import GitRepository
 from github_stand_in import GitHubStandIn
 
 
@@ -15,3 +17,9 @@ def github() -> Iterator[GitHubStandIn]:
     with GitHubStandIn() as stand_in:
         yield stand_in
     assert not stand_in.violations
+
+
+@pytest.fixture(scope="session")
+def repository_with_history(tmp_path_factory: pytest.TempPathFactory) -> GitRepository:
+    """Made once, to be copied: it is seconds of commits."""
+    return with_history(tmp_path_factory.mktemp("with-history") / "skills")

@@ -55,6 +55,12 @@ def partial_clone(origin: GitRepository, folder: Path) -> GitRepository:
     return fetched(origin, folder, "refs/pull/7/merge", "--depth=1", "--filter=blob:none")
 
 
+def sparse_checkout(origin: GitRepository, folder: Path) -> GitRepository:
+    """Of the merge at depth 1: the files outside of `skills` are not there."""
+    GitRepository.create(folder).git("sparse-checkout", "set", "skills")
+    return merge_at_depth_1(origin, folder)
+
+
 CHECKOUTS = (merge_at_depth_1, merge_at_depth_0, head_at_depth_1, head_at_depth_0, partial_clone)
 
 

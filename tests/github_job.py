@@ -13,6 +13,7 @@ import pytest
 from git_repositories import GitRepository
 from github_stand_in import GitHubStandIn
 from skill_delta import action
+from skill_delta.providers import KEY_VARIABLES
 
 EVENTS = Path(__file__).parent / "github_events"
 NUMBER = 7
@@ -43,14 +44,17 @@ class Job:
         """`server_url` is where git serves the repository."""
         self.checkout = checkout
         self.server_url = server_url
+        self.actor = "octocat"
         self.github = github
         self._files = files
         self._capsys = capsys
         self._monkeypatch = monkeypatch
         self._run = 100
 
-    def pull_request(self, head: str, *, fork: bool = False, **inputs: str) -> Finished:
-        """An event of pull request 7, whose head is this commit."""
+    def pull_request(
+        self, head: str, *, fork: bool = False, into: str = "main", **inputs: str
+    ) -> Finished:
+        """An event of pull request 7, whose head is this commit, to go `into` that branch."""
         if NUMBER not in self.github.repository.pull_requests:
             self.github.repository.open_pull_request(NUMBER, head)
         pull = self.github.repository.pull_requests[NUMBER]
@@ -60,7 +64,7 @@ class Job:
         described = payload["pull_request"]
         described |= {"number": NUMBER, "comments": len(self.github.repository.comments)}
         described["head"] |= {"sha": head}
-        described["base"] |= {"ref": "main"}
+        described["base"] |= {"ref": into}
         if not fork:
             described["head"]["repo"]["id"] = described["base"]["repo"]["id"]
         return self.run("pull_request", payload, inputs)
@@ -89,6 +93,8 @@ class Job:
         }
         self._capsys.readouterr()
         with self._monkeypatch.context() as runner:
+            for name in KEY_VARIABLES:
+                runner.delenv(name, raising=False)
             for name, value in environment.items():
                 runner.setenv(name, value)
             with pytest.raises(SystemExit) as ended:
@@ -105,7 +111,7 @@ class Job:
     def _environment(self, event: str, folder: Path) -> dict[str, str]:
         return {
             "GITHUB_ACTIONS": "true",
-            "GITHUB_ACTOR": "octocat",
+            "GITHUB_ACTOR": self.actor,
             "GITHUB_API_URL": self.github.api_url,
             "GITHUB_EVENT_NAME": event,
             "GITHUB_EVENT_PATH": str(folder / "event.json"),

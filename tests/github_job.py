@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class Job:
         self.checkout = checkout
         self.server_url = server_url
         self.actor = "octocat"
+        self.process: Callable[[Mapping[str, str]], tuple[int, str]] = self._called
+        """Runs the entry point: exit code and log. In this process, where nothing else is set."""
         self.github = github
         self._files = files
         self._capsys = capsys
@@ -91,6 +93,15 @@ class Job:
             **self._environment(event, folder),
             **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()},
         }
+        code, log = self.process(environment)
+        return Finished(
+            code,
+            log,
+            dict(line.split("=", 1) for line in _read(folder / "output").splitlines()),
+            _read(folder / "summary"),
+        )
+
+    def _called(self, environment: Mapping[str, str]) -> tuple[int, str]:
         self._capsys.readouterr()
         with self._monkeypatch.context() as runner:
             for name in KEY_VARIABLES:
@@ -101,12 +112,7 @@ class Job:
                 action.main()
         printed = self._capsys.readouterr()
         assert isinstance(ended.value.code, int)
-        return Finished(
-            ended.value.code,
-            printed.out + printed.err,
-            dict(line.split("=", 1) for line in _read(folder / "output").splitlines()),
-            _read(folder / "summary"),
-        )
+        return ended.value.code, printed.out + printed.err
 
     def _environment(self, event: str, folder: Path) -> dict[str, str]:
         return {

@@ -185,39 +185,56 @@ class _Host:
 
     def begin(self) -> None:
         """Some skill changed: it is being measured."""
-        self.status("pending", "measuring the changed skills")
+        if self._request.sets_status:
+            found = self._set_status("pending", "measuring the changed skills")
+            self._noted("commit status", found)
 
     def status(self, state: State, description: str) -> None:
         """Set the commit status, where one is asked for."""
-        if not self._request.sets_status:
-            return
+        if self._request.sets_status:
+            self._posted("commit status", lambda: self._set_status(state, description))
+
+    def _set_status(self, state: State, description: str) -> Published | NotPublished:
         from skill_delta.hosts.github import CommitStatus  # noqa: PLC0415 - where it is used
 
         event = self._request.event
         status = CommitStatus(state, description, event.run_url)
-        self._noted("commit status", self._repository().set_status(event.head_sha, status))
+        return self._repository().set_status(event.head_sha, status)
 
     def comment(self, body: str) -> str:
         """Make this our comment on the pull request. Its address; empty where there is none."""
         trigger = self._request.event.trigger
         if not isinstance(trigger, PullRequest):
             return ""
-        found = self._repository().publish_comment(trigger.number, body, self._marker())
-        return self._noted("comment", found)
+        repository, number = self._repository(), trigger.number
+        return self._posted(
+            "comment", lambda: repository.publish_comment(number, body, self._marker())
+        )
 
     def comment_if_present(self, body: str) -> str:
         """The same where there is an earlier one: a revert must not leave a red comment behind."""
         trigger = self._request.event.trigger
         if not isinstance(trigger, PullRequest) or not trigger.comments:
             return ""
-        found = self._repository().rewrite_comment_if_present(trigger.number, body, self._marker())
-        return self._noted("comment", found) if found else ""
+        repository, number = self._repository(), trigger.number
+        return self._posted(
+            "comment", lambda: repository.rewrite_comment_if_present(number, body, self._marker())
+        )
 
     def _marker(self) -> CommentMarker:
         return CommentMarker(self._request.comment_id, self._request.event.head_sha, self._run)
 
     def _repository(self) -> GitHubRepository:
         return _github(self._request)
+
+    def _posted(self, what: str, post: Callable[[], Published | NotPublished | None]) -> str:
+        """The address of what is posted. A cancelled job no longer waits, and tells the rest."""
+        try:
+            found = post()
+        except KeyboardInterrupt:
+            self.refusals.append(f"the {what} may not have been written: the run was cancelled")
+            return ""
+        return self._noted(what, found) if found else ""
 
     def _noted(self, what: str, found: Published | NotPublished) -> str:
         from skill_delta.hosts.github import Published  # noqa: PLC0415 - where it is used

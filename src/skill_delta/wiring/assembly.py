@@ -194,11 +194,16 @@ def _cancelled_by_signals(cancelled: asyncio.Event) -> Iterator[None]:
     """
     loop = asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)
+    ordinary = signal.getsignal(signal.SIGTERM)
+
+    def leave() -> None:
+        for number in signals:
+            loop.remove_signal_handler(number)
+        signal.signal(signal.SIGTERM, ordinary)  # the loop puts the system's own in its place
 
     def ask() -> None:
         cancelled.set()
-        for number in signals:
-            loop.remove_signal_handler(number)
+        leave()
 
     with contextlib.suppress(NotImplementedError):  # an event loop without signals: Windows
         for number in signals:
@@ -207,8 +212,7 @@ def _cancelled_by_signals(cancelled: asyncio.Event) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(NotImplementedError):
-            for number in signals:
-                loop.remove_signal_handler(number)
+            leave()
 
 
 def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:

@@ -141,3 +141,17 @@ def _payload(name: str) -> Any:
 
 def _read(file: Path) -> str:
     return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def commands_in(log: str) -> list[str]:
+    """The lines that the runner takes for commands, given what is stopped."""
+    active, token = [], None
+    for line in log.splitlines():
+        stripped = line.strip()
+        if token is not None:
+            token = None if stripped == f"::{token}::" else token
+        elif stripped.startswith("::stop-commands::"):
+            token = stripped.removeprefix("::stop-commands::")
+        elif stripped.startswith("::") or "##[" in stripped:
+            active.append(stripped)
+    return active

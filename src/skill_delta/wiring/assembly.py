@@ -115,7 +115,7 @@ def evaluate(task: Task) -> Report:
         ),
     )
     started_at = datetime.now(UTC)
-    redact = redactor_for(settings.base_url, task.key).redact
+    redact = redactor_for(settings.base_url, task.key, *task.keeping.secrets).redact
     with kept(task.keeping, ready, request, environment, redact, started_at) as ledger:
         ports = _Opened(task, runners, ledger, started_at)
         report = asyncio.run(ports.evaluate(ready, request, environment))

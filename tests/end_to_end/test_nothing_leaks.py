@@ -112,8 +112,10 @@ def test_what_a_link_leads_to_reaches_nobody(
     head = opened(job.checkout, lambda folder: LINKS[place](folder, leads_to))
 
     with ModelStandIn(says("1234, please")) as model:
-        runner = {"runner": "scripted"} if place == "replies" else {"model": "m"}
-        finished = job.pull_request(head, base_url=model.url, api_key=KEY, repeat="1", **runner)
+        runner, asked_for = ("scripted", "") if place == "replies" else ("openai", "m")
+        finished = job.pull_request(
+            head, runner=runner, model=asked_for, base_url=model.url, api_key=KEY, repeat="1"
+        )
         asked = "".join(request.body.decode() for request in model.requests)
 
     assert finished.exit_code == (2 if place in REFUSED else 0)

@@ -117,7 +117,9 @@ def git_server(root: Path) -> Iterator[GitServer]:
     handler = type("Handler", (_Handler,), {"served": server})
     http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     http.daemon_threads = True
-    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread = threading.Thread(
+        target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     server.url = f"http://127.0.0.1:{http.server_address[1]}"
     try:

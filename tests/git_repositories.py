@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,13 @@ class GitRepository:
         repository = cls(folder)
         repository.git("init", "--quiet", "--initial-branch=main", *options)
         return repository
+
+    def copied(self, folder: Path) -> GitRepository:
+        """Another one with the same work tree and history, whose clock goes on from here."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        copy = GitRepository(folder)
+        copy._second = self._second
+        return copy
 
     def git(self, *arguments: str, input: bytes | None = None) -> str:  # noqa: A002
         """What git prints, without the last line end."""

@@ -14,6 +14,7 @@ import pytest
 from git_repositories import GitRepository
 from github_stand_in import GitHubStandIn
 from skill_delta import action
+from skill_delta.providers import KEY_VARIABLES
 
 EVENTS = Path(__file__).parent / "github_events"
 NUMBER = 7
@@ -46,14 +47,19 @@ class Job:
         """`server_url` is where git serves the repository."""
         self.checkout = checkout
         self.server_url = server_url
+        self.actor = "octocat"
+        self.process: Callable[[Mapping[str, str]], tuple[int, str]] = self._called
+        """Runs the entry point: exit code and log. In this process, where nothing else is set."""
         self.github = github
         self._files = files
         self._capsys = capsys
         self._monkeypatch = monkeypatch
         self._run = 100
 
-    def pull_request(self, head: str, *, fork: bool = False, **inputs: str) -> Finished:
-        """An event of pull request 7, whose head is this commit."""
+    def pull_request(
+        self, head: str, *, fork: bool = False, into: str = "main", **inputs: str
+    ) -> Finished:
+        """An event of pull request 7, whose head is this commit, to go `into` that branch."""
         if NUMBER not in self.github.repository.pull_requests:
             self.github.repository.open_pull_request(NUMBER, head)
         pull = self.github.repository.pull_requests[NUMBER]
@@ -63,7 +69,7 @@ class Job:
         described = payload["pull_request"]
         described |= {"number": NUMBER, "comments": len(self.github.repository.comments)}
         described["head"] |= {"sha": head}
-        described["base"] |= {"ref": "main"}
+        described["base"] |= {"ref": into}
         if not fork:
             described["head"]["repo"]["id"] = described["base"]["repo"]["id"]
         return self.run("pull_request", payload, inputs)
@@ -112,25 +118,31 @@ class Job:
             **({"GITHUB_WORKSPACE": str(workspace)} if workspace else {}),
             **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()},
         }
+        code, log = self.process(environment)
+        return Finished(
+            code,
+            log,
+            dict(line.split("=", 1) for line in _read(folder / "output").splitlines()),
+            _read(folder / "summary"),
+        )
+
+    def _called(self, environment: Mapping[str, str]) -> tuple[int, str]:
         self._capsys.readouterr()
         with self._monkeypatch.context() as runner:
+            for name in KEY_VARIABLES:
+                runner.delenv(name, raising=False)
             for name, value in environment.items():
                 runner.setenv(name, value)
             with pytest.raises(SystemExit) as ended:
                 action.main()
         printed = self._capsys.readouterr()
         assert isinstance(ended.value.code, int)
-        return Finished(
-            ended.value.code,
-            printed.out + printed.err,
-            dict(line.split("=", 1) for line in _read(folder / "output").splitlines()),
-            _read(folder / "summary"),
-        )
+        return ended.value.code, printed.out + printed.err
 
     def environment(self, event: str, folder: Path) -> dict[str, str]:
         return {
             "GITHUB_ACTIONS": "true",
-            "GITHUB_ACTOR": "octocat",
+            "GITHUB_ACTOR": self.actor,
             "GITHUB_API_URL": self.github.api_url,
             "GITHUB_EVENT_NAME": event,
             "GITHUB_EVENT_PATH": str(folder / "event.json"),
@@ -154,3 +166,17 @@ def _payload(name: str) -> Any:
 
 def _read(file: Path) -> str:
     return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def commands_in(log: str) -> list[str]:
+    """The lines that the runner takes for commands, given what is stopped."""
+    active, token = [], None
+    for line in log.splitlines():
+        stripped = line.strip()
+        if token is not None:
+            token = None if stripped == f"::{token}::" else token
+        elif stripped.startswith("::stop-commands::"):
+            token = stripped.removeprefix("::stop-commands::")
+        elif stripped.startswith("::") or "##[" in stripped:
+            active.append(stripped)
+    return active

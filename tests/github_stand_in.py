@@ -116,6 +116,7 @@ class GitHubStandIn:
     def __post_init__(self) -> None:
         self._contract = contract()
         self._faults: list[Fault] = []
+        self._interludes: list[tuple[str, Effect, Callable[[], object]]] = []
         self._lock = threading.Lock()
         self._server = LoopbackServer(self._respond, self.violations.append)
 
@@ -144,6 +145,15 @@ class GitHubStandIn:
         """The next `times` requests for this operation (GitHub's `operationId`) go wrong."""
         self._faults.append(Fault(operation, outcome, effect, times))
 
+    def meanwhile(self, operation: str, effect: Effect, act: Callable[[], object]) -> None:
+        """Let something happen once, before or after the next request for this operation."""
+        self._interludes.append((operation, effect, act))
+
+    def _let_happen(self, operation: str, effect: Effect) -> None:
+        for interlude in [each for each in self._interludes if each[:2] == (operation, effect)]:
+            self._interludes.remove(interlude)
+            interlude[2]()
+
     def asked(self, operation: str) -> Sequence[Exchange]:
         """What was asked of one operation so far."""
         return [exchange for exchange in self.exchanges if exchange.operation == operation]
@@ -152,8 +162,23 @@ class GitHubStandIn:
         self, method: str, target: str, headers: Mapping[str, str], body: bytes | None
     ) -> Answer:
         path, query = urlsplit(target).path, dict(parse_qsl(urlsplit(target).query))
+        call = self._call(method, path, query, body)
+        # Not under the lock: what happens meanwhile may well be another request.
+        self._let_happen(call.operation, Effect.NONE)
+        answer = self._exchange(call, method, path, query, headers, body)
+        self._let_happen(call.operation, Effect.DONE)
+        return answer
+
+    def _exchange(
+        self,
+        call: Call,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        body: bytes | None,
+    ) -> Answer:
         with self._lock:
-            call = self._call(method, path, query, body)
             problem = None
             if call.operation != "graphql":
                 short = path.removeprefix(self.prefix)

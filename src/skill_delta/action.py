@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import signal
 import sys
 import traceback
 from collections.abc import Mapping
@@ -132,7 +133,13 @@ def _sets_status(text: str) -> bool:
 
 def main() -> None:
     """The action. Ends the process with one of `ExitCode`."""
-    sys.exit(_guarded(os.environ))
+    # A cancelled job's SIGTERM is a Ctrl-C. By itself it would end the process wherever it is, or
+    # be ignored, as by the first process of a container.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(_guarded(os.environ))
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _guarded(environment: Mapping[str, str]) -> int:

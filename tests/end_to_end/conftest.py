@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from checkouts import with_history
 from git_repositories import GitRepository
 from github_job import Job
 from github_stand_in import GitHubStandIn
@@ -34,3 +35,9 @@ def measured(
         monkeypatch.delenv(name, raising=False)
     job = Job(repository, github, tmp_path / "runner", capsys, monkeypatch)
     return ReadOnlyRuns(repository, job, github, tmp_path / "publisher").measured
+
+
+@pytest.fixture(scope="session")
+def repository_with_history(tmp_path_factory: pytest.TempPathFactory) -> GitRepository:
+    """Made once, to be copied: it is seconds of commits."""
+    return with_history(tmp_path_factory.mktemp("with-history") / "skills")

@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from command_line import CommandLine
 from git_repositories import GitRepository, skill
-from github_job import EVENTS, Job
+from github_job import EVENTS, Job, commands_in
 from github_stand_in import GitHubStandIn
 from model_stand_in import Answer, ModelStandIn, Received, says
 from pull_requests import merged_by_github, on_branch
@@ -632,23 +632,9 @@ def test_what_a_model_says_changes_nothing(
     assert "<!--" not in body
     assert "@octocat" not in body
     assert "![" not in body
-    active = _commands_that_would_run(finished.log)
+    active = commands_in(finished.log)
     assert active
     assert all(line.startswith(("::error title=", "::warning title=")) for line in active)
-
-
-def _commands_that_would_run(log: str) -> list[str]:
-    """The lines that the runner takes for commands, given what is stopped."""
-    active, token = [], None
-    for line in log.splitlines():
-        stripped = line.strip()
-        if token is not None:
-            token = None if stripped == f"::{token}::" else token
-        elif stripped.startswith("::stop-commands::"):
-            token = stripped.removeprefix("::stop-commands::")
-        elif stripped.startswith("::") or "##[" in stripped:
-            active.append(stripped)
-    return active
 
 
 def test_the_same_check_on_this_machine(

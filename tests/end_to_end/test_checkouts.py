@@ -7,72 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from checkouts import (
+    CHECKOUTS,
+    PLACE,
+    Checkout,
+    Edit,
+    fetched,
+    merge_at_depth_1,
+    opened,
+    skill_files,
+)
 from git_http_server import GitServer, git_server
-from git_repositories import GitRepository, skill
+from git_repositories import GitRepository
 from github_job import Job
 from github_stand_in import GitHubStandIn
-from pull_requests import on_branch
 
 # dulwich leaves the connection of a refused request to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-CASES = """\
-cases:
-  - name: names the order
-    task: Where is my order 1234?
-    assertions: [{kind: contains, value: "1234"}]
-  - name: is polite
-    task: Where is my order?
-    assertions: [{kind: icontains, value: please}]
-"""
-REPLIES = """\
-replies:
-  - {contains: Be curt, text: "1234: shipped."}
-  - {text: "Please wait: order 1234 was shipped."}
-"""
-PLACE = "skills/orders"
-NOISE = 60
-"""Commits that touch no skill, between the skill's versions: more than are fetched at first."""
-
-Checkout = Callable[[GitRepository, Path], GitRepository]
-Edit = Callable[[GitRepository], str]
-
-
-def merge_at_depth_1(origin: GitRepository, folder: Path) -> GitRepository:
-    """What actions/checkout does by default."""
-    return _fetched(origin, folder, "refs/pull/7/merge", "--depth=1")
-
-
-def merge_at_depth_0(origin: GitRepository, folder: Path) -> GitRepository:
-    checkout = _fetched(origin, folder, "refs/pull/7/merge")
-    checkout.git("fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*")
-    return checkout
-
-
-def head_at_depth_1(origin: GitRepository, folder: Path) -> GitRepository:
-    return _fetched(origin, folder, "refs/heads/topic", "--depth=1")
-
-
-def head_at_depth_0(origin: GitRepository, folder: Path) -> GitRepository:
-    checkout = _fetched(origin, folder, "refs/heads/topic")
-    checkout.git("fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*")
-    return checkout
-
-
-def partial_clone(origin: GitRepository, folder: Path) -> GitRepository:
-    return _fetched(origin, folder, "refs/pull/7/merge", "--depth=1", "--filter=blob:none")
-
-
-CHECKOUTS = (merge_at_depth_1, merge_at_depth_0, head_at_depth_1, head_at_depth_0, partial_clone)
-
-
-def _fetched(origin: GitRepository, folder: Path, ref: str, *options: str) -> GitRepository:
-    checkout = GitRepository.create(folder)
-    # The address is not one that git can go on fetching from, as with persist-credentials: false.
-    checkout.git("remote", "add", "origin", origin.folder.as_uri())
-    checkout.git("-c", "uploadpack.allowFilter=true", "fetch", "--quiet", *options, "origin", ref)
-    checkout.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
-    return checkout
 
 
 @pytest.fixture
@@ -82,37 +33,9 @@ def server(tmp_path: Path) -> Iterator[GitServer]:
 
 
 @pytest.fixture
-def origin(server: GitServer) -> GitRepository:
-    """A skill at 1.0.0, then 1.1.0 long after, then a base that has moved on since the fork."""
-    origin = GitRepository.create(server.root / "octo" / "skills")
-    origin.git("config", "uploadpack.allowFilter", "true")
-    origin.commit(_skill("Be kind.", "1.0.0") | {"README.md": "Skills."})
-    origin.commit(_skill("Be kind, always.", "1.1.0"))
-    for number in range(NOISE):
-        origin.commit({"README.md": f"Skills, edition {number}."})
-    return origin
-
-
-def _skill(body: str, version: str, place: str = PLACE) -> dict[str, str]:
-    return {
-        f"{place}/SKILL.md": skill(body, version=version, name="orders"),
-        f"{place}/evals/orders.yaml": CASES,
-        f"{place}/evals/replies.yaml": REPLIES,
-    }
-
-
-def opened(origin: GitRepository, edit: Edit) -> str:
-    """A pull request from a branch, with the merge commit that GitHub makes of it."""
-    on_branch(origin, "topic")
-    head = edit(origin)
-    origin.git("switch", "--quiet", "main")
-    origin.commit({"README.md": "The base moved on."})
-    origin.git("switch", "--quiet", "--detach", "main")
-    origin.merge("topic")
-    origin.git("update-ref", "refs/pull/7/merge", "HEAD")
-    origin.git("update-ref", "refs/pull/7/head", head)
-    origin.git("switch", "--quiet", "main")
-    return head
+def origin(server: GitServer, repository_with_history: GitRepository) -> GitRepository:
+    """The repository as GitHub has it."""
+    return repository_with_history.copied(server.root / "octo" / "skills")
 
 
 @pytest.fixture
@@ -152,7 +75,7 @@ def test_a_regression_is_found_in_any_checkout(
     opened_in_any_checkout: Callable[[Edit], tuple[Job, str]], github: GitHubStandIn
 ) -> None:
     """The version was bumped: 1.1.0, sixty commits back, is the one before."""
-    job, head = opened_in_any_checkout(lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
+    job, head = opened_in_any_checkout(lambda repo: repo.commit(skill_files("Be curt.", "2.0.0")))
 
     finished = job.pull_request(head, runner="scripted")
 
@@ -166,7 +89,7 @@ def test_a_version_beyond_the_first_fetch_is_found(
     opened_in_any_checkout: Callable[[Edit], tuple[Job, str]], github: GitHubStandIn
 ) -> None:
     """The version was not bumped, so the one before is 1.0.0, and the walk goes on to it."""
-    job, head = opened_in_any_checkout(lambda repo: repo.commit(_skill("Be curt.", "1.1.0")))
+    job, head = opened_in_any_checkout(lambda repo: repo.commit(skill_files("Be curt.", "1.1.0")))
 
     finished = job.pull_request(head, runner="scripted")
 
@@ -196,7 +119,7 @@ def test_a_new_skill_is_new_because_the_base_was_read(
         lambda repo: repo.commit(
             {
                 name: text.replace("name: orders", "name: news")
-                for name, text in _skill("Be kind.", "1.0.0", "skills/news").items()
+                for name, text in skill_files("Be kind.", "1.0.0", "skills/news").items()
             }
         ),
     )
@@ -212,7 +135,7 @@ def test_nothing_is_written_but_the_report_folder(
     opened_in_any_checkout: Callable[[Edit], tuple[Job, str]],
 ) -> None:
     """What was fetched is thrown away, and the clone stays as shallow as it was."""
-    job, head = opened_in_any_checkout(lambda repo: repo.commit(_skill("Be kinder.", "2.0.0")))
+    job, head = opened_in_any_checkout(lambda repo: repo.commit(skill_files("Be kinder.", "2.0.0")))
     before = _files(job.checkout.folder)
 
     job.pull_request(head, runner="scripted")
@@ -240,7 +163,7 @@ def test_a_server_that_refuses_is_not_measured(
     tmp_path: Path,
 ) -> None:
     """What the base has is unknown: neither new nor unchanged."""
-    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
+    head = opened(origin, lambda repo: repo.commit(skill_files("Be curt.", "2.0.0")))
     job = job_on(merge_at_depth_1(origin, tmp_path / "checkout"))
     server.refuse_with = status
 
@@ -260,9 +183,9 @@ def test_a_maintainer_measures_a_fork_by_hand(
     tmp_path: Path,
 ) -> None:
     """The default branch is checked out; the head comes as data, and is what is spoken of."""
-    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
+    head = opened(origin, lambda repo: repo.commit(skill_files("Be curt.", "2.0.0")))
     github.repository.open_pull_request(7, head)
-    job = job_on(_fetched(origin, tmp_path / "checkout", "refs/heads/main", "--depth=1"))
+    job = job_on(fetched(origin, tmp_path / "checkout", "refs/heads/main", "--depth=1"))
 
     finished = job.dispatch(runner="scripted", pull_request="7", status="commit")
 
@@ -282,7 +205,7 @@ def test_a_pull_request_is_named_by_hand_only_where_none_is_at_hand(
     tmp_path: Path,
 ) -> None:
     """An event that is about a pull request says which, and a number names one that there is."""
-    head = opened(origin, lambda repo: repo.commit(_skill("Be curt.", "2.0.0")))
+    head = opened(origin, lambda repo: repo.commit(skill_files("Be curt.", "2.0.0")))
     job = job_on(merge_at_depth_1(origin, tmp_path / "checkout"))
 
     asked_twice = job.pull_request(head, runner="scripted", pull_request="7")

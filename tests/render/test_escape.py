@@ -12,62 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from github_markdown import as_github_shows_it, visible
+from hostile_texts import HOSTILE
 from skill_delta.render.escape import encodable, fenced, plain, untrusted, xml_text
-
-HOSTILE = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                *"`*_[]()~#|\\<>&!$:@/-+=.'\"{}^ \t\n\r",
-                "@org/team",
-                "&#64;org",
-                "&commat;",
-                "fixes #1",
-                "owner/repo#12",
-                "GH-3",
-                "deadbeefcafe",
-                "o/r@0123456789abcdef",
-                "http://evil.example/a_b",
-                "www.evil.example",
-                "a.b@evil.example",
-                "mailto:a@b.example",
-                "xmpp:a@b.example",
-                "[a](b)",
-                "![a](b)",
-                "[a]: http://b",
-                "[^1]",
-                "<!-- x -->",
-                "--!>",
-                "<a href=x>",
-                "</details>",
-                "<http://b>",
-                "```",
-                "~~~",
-                "***",
-                "__",
-                "---",
-                "===",
-                "|--|",
-                "1. ",
-                "2) ",
-                "- [ ] ",
-                "> ",
-                "# ",
-                "/approve",
-                ":tada:",
-                "$`x`$",
-                "foo_bar",
-                "\x1b[31m",
-                "\u202e",
-                "\u200b",
-                "\ud800",
-                "\x00",
-            ]
-        ),
-        st.text(max_size=4),
-    ),
-    max_size=12,
-).map("".join)
 
 
 def seen(markdown: str) -> str:

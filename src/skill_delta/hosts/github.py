@@ -7,6 +7,7 @@ not be published is a `NotPublished` with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -168,7 +169,8 @@ class GitHubRepository:
         `body` is what people read; the marker is put above it (`MARKER_CHARACTERS` more). Nothing
         is written once the pull request has another head than the marker's, or where a newer run
         has the last word. A write of unknown outcome is never repeated before the comments were
-        read again, so that there is one comment however often GitHub fails.
+        read again, so that there is one comment however often GitHub fails; and a new one is
+        looked back at, as another run may have written one at the same moment.
         """
 
         def publish(api: Api) -> Published | NotPublished:
@@ -261,18 +263,15 @@ class GitHubRepository:
         if stopped := self._overtaken(api, conversation.number, own, marker):
             return stopped
         if not own:
-            return Published(conversation.create(marker.above(body)))
+            url = conversation.create(marker.above(body))
+            return _looked_back_at(conversation, marker, url)
         return _replaced(conversation, own, marker.above(body))
 
     def _overtaken(
         self, api: Api, number: int, own: Sequence[OwnComment], marker: CommentMarker
     ) -> NotPublished | None:
-        for comment in own:
-            newer = comment.marker.run
-            if marker.run.is_older_than(newer):
-                return NotPublished(
-                    f"a newer run ({newer.run_id}, attempt {newer.attempt}) has commented already"
-                )
+        if stopped := _outdone(own, marker):
+            return stopped
         # The last thing that is read before the write, so that little can happen in between.
         head = self._pull_request(api, number).head_sha
         if head != marker.head_sha:
@@ -292,6 +291,39 @@ class GitHubRepository:
             return NotPublished(f"{limited}, which is longer than this run waits")
         except GitHubError as error:
             return NotPublished(f"{error}, several times")
+
+
+def _outdone(own: Sequence[OwnComment], marker: CommentMarker) -> NotPublished | None:
+    for comment in own:
+        newer = comment.marker.run
+        if marker.run.is_older_than(newer):
+            return NotPublished(
+                f"a newer run ({newer.run_id}, attempt {newer.attempt}) has commented already"
+            )
+    return None
+
+
+def _looked_back_at(
+    conversation: Conversation, marker: CommentMarker, url: str
+) -> Published | NotPublished:
+    """What became of our new comment: of several runs that found none, the newest one's stays.
+
+    Each looks after it has written, so the last to write sees all of them.
+    """
+    with suppress(GitHubError):  # it is written: that is not to be lost any more
+        own = conversation.own(marker.comment_id)
+        outdone = _outdone(own, marker)
+        # A newer run may have written into ours, which is then no longer ours to delete.
+        conversation.collapse(
+            [
+                comment
+                for comment in own
+                if (comment.url == url) == bool(outdone)
+                and not marker.run.is_older_than(comment.marker.run)
+            ]
+        )
+        return outdone or Published(url)
+    return Published(url)
 
 
 def reading(connection: Connection, step: Callable[[Api], T], what: str, hint: str) -> T:

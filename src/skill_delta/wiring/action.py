@@ -98,7 +98,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
             config=request.config,
             key=key,
             without_key=FORK if from_outside or request.event.is_dependabot else "",
-            starting=lambda: host.status("pending", "measuring the changed skills"),
+            starting=host.begin,
             remote=_remote(request),
         ),
         terminal,

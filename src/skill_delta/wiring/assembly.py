@@ -116,7 +116,7 @@ def evaluate(task: Task) -> Report:
         ),
     )
     started_at = datetime.now(UTC)
-    redact = redactor_for(settings.base_url, task.key).redact
+    redact = redactor_for(settings.base_url, task.key, *task.keeping.secrets).redact
     with kept(task.keeping, ready, request, environment, redact, started_at) as ledger:
         ports = _Opened(task, runners, ledger, started_at)
         report = asyncio.run(ports.evaluate(ready, request, environment))
@@ -197,11 +197,16 @@ def _cancelled_by_signals(cancelled: asyncio.Event) -> Iterator[None]:
     """
     loop = asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)
+    ordinary = signal.getsignal(signal.SIGTERM)
+
+    def leave() -> None:
+        for number in signals:
+            loop.remove_signal_handler(number)
+        signal.signal(signal.SIGTERM, ordinary)  # the loop puts the system's own in its place
 
     def ask() -> None:
         cancelled.set()
-        for number in signals:
-            loop.remove_signal_handler(number)
+        leave()
 
     with contextlib.suppress(NotImplementedError):  # an event loop without signals: Windows
         for number in signals:
@@ -210,8 +215,7 @@ def _cancelled_by_signals(cancelled: asyncio.Event) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(NotImplementedError):
-            for number in signals:
-                loop.remove_signal_handler(number)
+            leave()
 
 
 def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:

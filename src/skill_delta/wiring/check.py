@@ -140,6 +140,7 @@ def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
                 return Unchanged(ends)
             stopped = replace(stopped, changes=skills)
             from skill_delta.wiring import pull_request  # noqa: PLC0415 - see above
+            from skill_delta.wiring.records import Keeping  # noqa: PLC0415
 
             found = pull_request.PullRequestChanges(repository, ends, skills)
             settings = pull_request.settings_for(
@@ -150,10 +151,12 @@ def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
             if not found.skills:
                 return Unchanged(ends, elsewhere=len(skills))
             _refuse_without_key(request, settings)
+            token = request.remote.token if request.remote else ""
             record = pull_request.record_in(request.workspace, settings)
+            keeping = Keeping(record, secrets=(token,))
             request.starting()
             report = pull_request.measure(
-                found, settings, request.key, terminal, Path(scratch), request.config, record
+                found, settings, request.key, terminal, Path(scratch), request.config, keeping
             )
             return Evaluated(report, ends, settings)
     except (UserError, ServiceError) as error:

@@ -144,9 +144,9 @@ def measure(
     terminal: Terminal,
     scratch: Path,
     config: str | None,
-    record: Path | None,
+    keeping: Keeping,
 ) -> Report:
-    """Evaluate the changed skills and decide. Trials are kept in `record`, where there is one.
+    """Evaluate the changed skills and decide.
 
     Raises `UserError` before anything is spent, and `ServiceError` where there is no key.
     Bundles are extracted below `scratch`, whose owner removes them.
@@ -171,7 +171,7 @@ def measure(
             notes=tuple(_history_notes(evaluated, candidates, history)),
         )
 
-    task = Task(candidates, settings, history, key, terminal, objections, around, Keeping(record))
+    task = Task(candidates, settings, history, key, terminal, objections, around, keeping)
     return evaluate(task)
 
 

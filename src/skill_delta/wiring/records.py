@@ -72,13 +72,15 @@ def run_line(
 class Keeping:
     """Where a run keeps its trials: in one record, in one for each leg, or nowhere.
 
-    `resumed` is what the record holds already. `run_id` is made up where it is blank.
+    `resumed` is what the record holds already. `run_id` is made up where it is blank. `secrets`,
+    like the run's key, are in no record.
     """
 
     record: Path | None = None
     legs: tuple[Path, Path] | None = None
     resumed: Record | None = None
     run_id: str = ""
+    secrets: tuple[str, ...] = ()
 
     @property
     def records(self) -> tuple[Path, ...]:

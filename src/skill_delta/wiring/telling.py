@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -75,41 +75,53 @@ class Host:
         self.refusals: list[str] = []
         """Why something was not published, each in one sentence."""
 
+    def begin(self) -> None:
+        """Some skill changed: it is being measured."""
+        if self._audience.sets_status:
+            status = self._status("pending", "measuring the changed skills")
+            self._noted("commit status", self._repository().set_status(self._sha, status))
+
     def status(self, state: State, description: str) -> None:
         """Set the commit status, where one is asked for."""
         if self._audience.sets_status:
-            found = self._repository().set_status(self._sha, self._status(state, description))
-            self._noted("commit status", found)
+            repository, status = self._repository(), self._status(state, description)
+            self._posted("commit status", lambda: repository.set_status(self._sha, status))
 
     def first_status(self, state: State, description: str) -> None:
         """The same where the commit has none of ours."""
         if self._audience.sets_status:
-            status = self._status(state, description)
-            self._noted("commit status", self._repository().introduce_status(self._sha, status))
+            repository, status = self._repository(), self._status(state, description)
+            self._posted("commit status", lambda: repository.introduce_status(self._sha, status))
 
     def comment(self, body: str) -> str:
         """Make this our comment on the pull request. Its address; empty where there is none."""
         pull = self._pull_request
         if pull is None:
             return ""
-        found = self._repository().publish_comment(pull.number, body, self._marker())
-        return self._noted("comment", found)
+        repository, number = self._repository(), pull.number
+        return self._posted(
+            "comment", lambda: repository.publish_comment(number, body, self._marker())
+        )
 
     def first_comment(self, body: str) -> str:
         """The same where none of ours speaks of this commit yet."""
         pull = self._pull_request
         if pull is None:
             return ""
-        found = self._repository().introduce_comment(pull.number, body, self._marker())
-        return self._noted("comment", found)
+        repository, number = self._repository(), pull.number
+        return self._posted(
+            "comment", lambda: repository.introduce_comment(number, body, self._marker())
+        )
 
     def comment_if_present(self, body: str) -> str:
         """The same where there is an earlier one: a revert must not leave a red comment behind."""
         pull = self._pull_request
         if pull is None or not pull.comments:
             return ""
-        found = self._repository().rewrite_comment_if_present(pull.number, body, self._marker())
-        return self._noted("comment", found) if found else ""
+        repository, number = self._repository(), pull.number
+        return self._posted(
+            "comment", lambda: repository.rewrite_comment_if_present(number, body, self._marker())
+        )
 
     @property
     def _pull_request(self) -> PullRequest | None:
@@ -130,6 +142,15 @@ class Host:
 
     def _repository(self) -> GitHubRepository:
         return repository_of(self._audience.event, self._audience.token)
+
+    def _posted(self, what: str, post: Callable[[], Published | NotPublished | None]) -> str:
+        """The address of what is posted. A cancelled job no longer waits, and tells the rest."""
+        try:
+            found = post()
+        except KeyboardInterrupt:
+            self.refusals.append(f"the {what} may not have been written: the run was cancelled")
+            return ""
+        return self._noted(what, found) if found else ""
 
     def _noted(self, what: str, found: Published | NotPublished) -> str:
         from skill_delta.hosts.github import Published  # noqa: PLC0415 - where it is used

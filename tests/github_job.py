@@ -48,6 +48,7 @@ class Job:
         self.checkout = checkout
         self.server_url = server_url
         self.actor = "octocat"
+        self.attempt = 1
         self.process: Callable[[Mapping[str, str]], tuple[int, str]] = self._called
         """Runs the entry point: exit code and log. In this process, where nothing else is set."""
         self.github = github
@@ -149,7 +150,7 @@ class Job:
             "GITHUB_GRAPHQL_URL": self.github.graphql_url,
             "GITHUB_OUTPUT": str(folder / "output"),
             "GITHUB_REPOSITORY": self.github.repository.name,
-            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_RUN_ATTEMPT": str(self.attempt),
             "GITHUB_RUN_ID": str(self._run),
             "GITHUB_SERVER_URL": self.server_url,
             "GITHUB_SHA": self.checkout.head(),

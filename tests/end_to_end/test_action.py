@@ -653,3 +653,29 @@ def test_the_same_check_on_this_machine(
     assert unchanged.exit_code == 0
     assert "no skill changed" in unchanged.out
     assert repository.git("status", "--porcelain", "--ignored") == ""
+
+
+def test_run_again_after_a_retarget_nothing_is_compared_with_the_old_base(
+    job: Job, github: GitHubStandIn
+) -> None:
+    """The event and the checkout are those of the first run: a green one would be for main."""
+    head = edited(job.checkout, KINDER)
+    job.attempt = 2
+    assert job.pull_request(head, runner="scripted").exit_code == 0
+    github.repository.pull_requests[7].base_ref = "release"
+
+    again = job.pull_request(head, runner="scripted")
+
+    assert again.exit_code == 2
+    assert "goes into 'release' now, and this run was made for 'main'" in again.log
+
+
+def test_run_again_where_github_says_nothing_the_event_stands(
+    job: Job, github: GitHubStandIn
+) -> None:
+    """An outage of GitHub changes no verdict."""
+    head = edited(job.checkout, KINDER)
+    job.attempt = 2
+    github.permissions.clear()
+
+    assert job.pull_request(head, runner="scripted").exit_code == 0

@@ -6,12 +6,13 @@ Reports come first and the exit code last: whatever cannot be told, the verdict 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skill_delta.errors import ExitCode, UserError
+from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.history.base import MergeGroupRefs, PullRequestRefs, PushRefs, Refs, RevisionRefs
 from skill_delta.hosts.events import Dispatch, Event, FinishedRun, MergeGroup, PullRequest, Push
 from skill_delta.hosts.workflow import StepFiles
@@ -79,6 +80,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
     Raises `UserError`, and `ServiceError` where the pull request asked for cannot be read.
     """
     request = _as_dispatched(request)
+    _refuse_another_target(request)
     audience = Audience(
         request.event, request.step, request.comment_id, request.sets_status, request.token
     )
@@ -124,6 +126,26 @@ def _as_dispatched(request: ActionRequest) -> ActionRequest:
         )
     found = repository_of(event, request.token).pull_request(number)
     return replace(request, event=replace(event, trigger=found))
+
+
+def _refuse_another_target(request: ActionRequest) -> None:
+    """Run again, a job has its first run's event and checkout, whatever became of the branches.
+
+    Raises `UserError` where the pull request is to go elsewhere by now: what is checked out was
+    made of another base. Where GitHub does not say, the event stands.
+    """
+    event, trigger = request.event, request.event.trigger
+    if not isinstance(trigger, PullRequest) or event.run_attempt == 1 or request.token is None:
+        return
+    now = trigger.base_ref
+    with suppress(UserError, ServiceError):
+        now = repository_of(event, request.token).pull_request(trigger.number).base_ref
+    if now != trigger.base_ref:
+        raise UserError(
+            f"the pull request goes into '{now}' now, and this run was made for "
+            f"'{trigger.base_ref}': run again, it would be compared with the wrong base",
+            hint="start a new run: push a commit, or close the pull request and reopen it",
+        )
 
 
 def _remote(request: ActionRequest) -> RemoteRepository | None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from command_line import CommandLine
 from git_repositories import GitRepository
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")  # a busy machine makes no test fail
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from report_stories import HOSTILE
 from skill_delta.core.changes import ChangeKind
 from skill_delta.core.looks import Adaptive, Looks
 from skill_delta.core.policy import GateMethod, GatePolicy
-from skill_delta.core.report import Report, SkippedSkill
+from skill_delta.core.report import NO_CASES, Report, SkippedSkill
 from skill_delta.core.suite_changes import CaseChangeKind, CasePart
 from skill_delta.render.frame import Frame
 
@@ -76,7 +76,7 @@ def regression() -> Report:
             a_change(ChangeKind.EDITED),
             a_change(ChangeKind.EDITED, "release-notes"),
         ],
-        skipped=[SkippedSkill("release-notes", "no eval cases")],
+        skipped=[SkippedSkill("release-notes", NO_CASES)],
         notes=["order-support: version not bumped: compared with the base commit"],
     )
 
@@ -111,7 +111,7 @@ def mixed() -> Report:
             "triage": ["none"],
         },
         changes=changes,
-        skipped=[SkippedSkill("release-notes", "no eval cases")],
+        skipped=[SkippedSkill("release-notes", NO_CASES)],
     )
 
 
@@ -158,7 +158,7 @@ def uncovered() -> Report:
     """A skill without a single case."""
     return a_report(
         changes=[a_change(ChangeKind.EDITED, "release-notes")],
-        skipped=[SkippedSkill("release-notes", "no eval cases")],
+        skipped=[SkippedSkill("release-notes", NO_CASES)],
     )
 
 

@@ -10,11 +10,10 @@ from skill_delta.core.checks.limits import MaxCostUsd
 from skill_delta.core.checks.text import Contains
 from skill_delta.core.checks.tools import Called
 from skill_delta.core.policy import GatePolicy
-from skill_delta.core.report import Report, SkippedSkill
+from skill_delta.core.report import NO_CASES, Report, SkippedSkill
 from skill_delta.core.suite import Check
 from skill_delta.core.trials import NOTHING_TO_OFFER, Errored, Outcome, Scored, Skipped, Status
 from skill_delta.grading import graded
-from skill_delta.preparation import NO_CASES
 from skill_delta.providers.http import MAX_ATTEMPTS
 
 ANY_RATE = GatePolicy(min_pass_rate=None)
@@ -185,7 +184,7 @@ def one_arm_repeated() -> Report:
 
 
 def nothing_ran() -> Report:
-    return a_report(skipped=[SkippedSkill("release-notes", "no eval cases")])
+    return a_report(skipped=[SkippedSkill("release-notes", NO_CASES)])
 
 
 def hostile() -> Report:

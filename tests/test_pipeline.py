@@ -15,13 +15,13 @@ from measurements import untimed
 from skill_delta.core.looks import Adaptive, Looks
 from skill_delta.core.policy import GatePolicy, Reason, Verdict
 from skill_delta.core.readings import Measure, Scope
-from skill_delta.core.report import Report, SkippedSkill
+from skill_delta.core.report import NO_CASES, Report, SkippedSkill
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite import Mode
 from skill_delta.core.trials import Halt, NotRun, Skipped
 from skill_delta.errors import ExitCode
 from skill_delta.execution import CANCELLED, Ceilings
-from skill_delta.preparation import NO_CASES, Prepared
+from skill_delta.preparation import Prepared
 
 RESOLVE = replace(CONFIRM, looks=Looks(3, 9, Adaptive.RESOLVE))
 ONE_LOOK = replace(CONFIRM, looks=Looks(3, 3))

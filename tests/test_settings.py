@@ -102,7 +102,7 @@ def test_a_bar_that_cannot_be_read_is_refused(written: str, complaint: str) -> N
         (scripted(base="HEAD~1"), "--base has no effect"),
         (scripted(base="HEAD~1", baseline=["none"]), "--base has no effect"),
         ({"runner": ["openai"], "model": ["m"], "replies": "r.yaml"}, "--replies has no effect"),
-        (scripted(gate="interval"), "--gate has no effect: nothing is compared"),
+        (scripted(gate="interval"), "--gate has no effect: nothing is required"),
         (scripted(baseline=["none"], adaptive="confirm"), "--adaptive has no effect"),
         (scripted(baseline=["none"], max_repeat=9), "--max-repeat has no effect"),
         (scripted(baseline=["none"], min_repeats=3), "--min-repeats has no effect"),

@@ -12,13 +12,13 @@ from skill_delta.core.gate import decide
 from skill_delta.core.judgements import Evidence, all_readings, judge
 from skill_delta.core.paired import compare
 from skill_delta.core.readings import Scope
-from skill_delta.core.report import Environment, Report
+from skill_delta.core.report import NO_CASES, Environment, Report
 from skill_delta.core.sampling import Sampling
 from skill_delta.core.selection import Selection
 from skill_delta.core.trials import Halt, in_report_order, plan
 from skill_delta.execution import Budget, run_trials
 from skill_delta.ports import Ledger, Progress, Runner
-from skill_delta.preparation import NO_CASES, Prepared, RunRequest
+from skill_delta.preparation import Prepared, RunRequest
 
 
 @dataclass(frozen=True, slots=True)

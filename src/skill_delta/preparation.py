@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from skill_delta.core.policy import GatePolicy, Reason, Verdict
-from skill_delta.core.report import BaselineSource, Provenance, SkippedSkill
+from skill_delta.core.report import NO_CASES, BaselineSource, Provenance, SkippedSkill
 from skill_delta.core.selection import Selection
 from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
 from skill_delta.core.suite import Case, Suite, undeclared_tools
@@ -22,8 +22,6 @@ from skill_delta.core.trials import NO_SKILL, Arm, Role, Subject
 from skill_delta.core.wording import count, listed, shown
 from skill_delta.errors import UserErrors
 from skill_delta.ports import Baselines, Runner
-
-NO_CASES = "no eval cases in evals/*.yaml, or in *.eval.yaml beside SKILL.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +278,6 @@ def _same_in_both_arms(
             candidates[source.skill]
         ):
             yield (
-                f"{source.skill}: baseline {source.baseline} is the same skill, byte for byte: "
+                f"{source.skill}: baseline {source.baseline} is the same skill, its version aside: "
                 "what differs is the model's own variation"
             )

@@ -188,7 +188,7 @@ def test_falls_that_may_be_chance_are_neither_a_fail_nor_a_pass() -> None:
     (reason,) = texts(found)
     assert reason == (
         "20 cases got worse against 'previous' and max-regressed-cases is 0, "
-        "but not so many of them beyond chance"
+        "but chance alone may explain it"
     )
 
 

@@ -58,7 +58,7 @@ def test_a_changed_skill_that_was_not_evaluated_is_a_notice_at_its_file() -> Non
     """Nobody takes an uncovered skill for a good one."""
     assert (
         "::notice title=Skill not evaluated,file=skills/release-notes/SKILL.md::"
-        "release-notes: no eval cases\n"
+        "release-notes: no eval cases in evals/*.yaml, or in *.eval.yaml beside SKILL.md\n"
     ) in render_annotations(PULL_REQUESTS["regression"])
 
 

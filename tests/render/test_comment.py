@@ -105,7 +105,10 @@ def test_an_address_that_is_none_is_no_link(url: str) -> None:
     ("change", "line"),
     [
         (ChangeKind.REMOVED, "- **skills/apologies**: removed, nothing to run"),
-        (ChangeKind.EDITED, "- **skills/release-notes**: edited, **not evaluated**: no eval cases"),
+        (
+            ChangeKind.EDITED,
+            "- **skills/release-notes**: edited, **not evaluated**: no eval cases in",
+        ),
         (ChangeKind.EVALS_ONLY, "- **tone**: evals only, measured alone"),
         (ChangeKind.ADDED, "- **triage**: added, compared with no skill"),
         (ChangeKind.MOVED_AND_EDITED, "- **greeting**: moved from agents/greeting and edited"),
@@ -116,7 +119,7 @@ def test_each_change_says_what_was_made_of_it(change: ChangeKind, line: str) -> 
     report = PULL_REQUESTS["mixed"]
 
     assert change in {each.kind for each in report.changes}
-    assert line in render_comment(report).splitlines()
+    assert any(each.startswith(line) for each in render_comment(report).splitlines())
 
 
 def test_a_skill_whose_files_alone_changed_says_what_it_is_compared_with() -> None:

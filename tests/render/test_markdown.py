@@ -159,7 +159,7 @@ def test_what_was_not_compared_is_named_with_its_reason() -> None:
     [
         ("regressed", "Read the failed checks of the regressed cases"),
         ("not_resolved", "Give the baseline something to resolve to"),
-        ("excluded", "Run again: an errored trial"),
+        ("excluded", "See what the errored trials say"),
         ("not_measured", "Run again to the end"),
         ("nothing_ran", "Add eval cases"),
     ],

@@ -32,8 +32,11 @@ from skill_delta.render.status import render_status
                 "pass rate 67% → 100% (+33%) against previous"
             ),
         ),
-        ("new_skill", "Gate passed: pass rate 17% → 100% (+83%) against no skill"),
-        ("evals_only", "Gate passed: 4 passed, 2 failed, 0 errored — pass rate 67%"),
+        ("new_skill", "Measured, and no bar applies: pass rate 17% → 100% (+83%) against no skill"),
+        (
+            "evals_only",
+            "Measured, and no bar applies: 4 passed, 2 failed, 0 errored — pass rate 67%",
+        ),
         (
             "cut_short",
             ("Not measured: 8 trials were not run: the ceiling of $1.00 was reached (and 1 more)"),

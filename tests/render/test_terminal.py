@@ -11,8 +11,12 @@ from syrupy.assertion import SnapshotAssertion
 
 from builders import Cost, a_report, runs
 from report_stories import STORIES, one_baseline, per_runner
+from skill_delta.core.inference import Ruling
+from skill_delta.core.intervals import Interval
 from skill_delta.core.paired import compare
 from skill_delta.core.policy import GateMethod, GatePolicy
+from skill_delta.core.report import NO_CASES, Report, SkippedSkill
+from skill_delta.render.judgements import interval_bar
 from skill_delta.render.terminal import ANSI, render_terminal
 from snapshot_files import TextFile
 
@@ -225,3 +229,76 @@ def test_no_regression_is_shown_only_where_something_was(ours: str, said: str) -
 
     assert said in told
     assert ("This suite" in told) == (ours != "P")
+
+
+NOTHING_ASKED = GatePolicy(
+    method=GateMethod.INTERVAL, needs_cases=False, min_pass_rate=None, fail_on_error=False
+)
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        pytest.param(
+            a_report(runs(candidate="PPP", none="FFF"), policy=NOTHING_ASKED),
+            "Measured, and no bar applies",
+            id="no bar",
+        ),
+        pytest.param(
+            a_report(runs(candidate="FFF" * 3, none="PPP" * 3), policy=NOTHING_ASKED),
+            "Worse, and no bar applies",
+            id="worse, no bar",
+        ),
+        pytest.param(
+            a_report(skipped=[SkippedSkill("greeting", NO_CASES)], policy=NOTHING_ASKED),
+            "Nothing measured",
+            id="no cases",
+        ),
+        pytest.param(a_report(policy=NOTHING_ASKED), "Nothing to measure", id="moved or removed"),
+        pytest.param(
+            a_report(runs(candidate="PPP"), policy=replace(NOTHING_ASKED, min_pass_rate=0.5)),
+            "Gate passed",
+            id="a bar",
+        ),
+    ],
+)
+def test_a_gate_that_held_nothing_against_anything_did_not_pass_it(
+    report: Report, said: str
+) -> None:
+    """A tick over nothing measured reads as a tick over something good."""
+    assert report.gate.passed
+    assert render_terminal(report).splitlines()[-1] == said
+
+
+@pytest.mark.parametrize(
+    ("suite", "drawing"),
+    [
+        pytest.param([("PPP", "FFF")] * 9, r"^·*│[·━●]+$", id="above zero"),
+        pytest.param([("FFF", "PPP")] * 9, r"^[·━●]+│·*$", id="below zero"),
+        pytest.param([("PPF", "PPF")] * 9, r"^·*━+●━+·*$", id="around zero"),
+    ],
+)
+def test_the_drawing_crosses_zero_where_the_interval_does(
+    suite: list[tuple[str, str]], drawing: str
+) -> None:
+    """However coarse it is, it says the same as the numbers beside it."""
+    measured = [
+        o
+        for n, (ours, theirs) in enumerate(suite)
+        for o in runs(f"case {n}", candidate=ours, previous=theirs)
+    ]
+    readings = a_report(tuple(measured)).readings
+    (reading,) = (found for scope, found in readings.items() if not scope.skill)
+
+    assert re.fullmatch(drawing, interval_bar(reading))
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.02, -0.01, -0.02])
+def test_a_delta_close_to_zero_is_drawn_on_its_own_side(delta: float) -> None:
+    """Where the interval leaves zero out, the point does not stand on its line."""
+    ends = sorted((delta / 2, delta * 2))
+    (reading, *_) = a_report(runs(candidate="PPP", previous="PPP")).readings.values()
+    drawn = interval_bar(replace(reading, ruling=Ruling("pass", Interval(delta, *ends))))
+
+    assert drawn[10] == "│"
+    assert (drawn.index("●") > 10) == (delta > 0)

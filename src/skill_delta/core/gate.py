@@ -29,6 +29,8 @@ class GateVerdict:
     reasons: tuple[Reason, ...] = ()
     judged: Judged = field(default_factory=Judged)
     inconclusive_passes: bool = True
+    is_gated: bool = True
+    """Whether anything was required that was there to be measured."""
 
     @property
     def passed(self) -> bool:
@@ -71,7 +73,8 @@ def decide(evidence: Evidence, policy: GatePolicy) -> GateVerdict:
     verdict = max((reason.verdict for reason in reasons), key=_SEVERITY.index, default=Verdict.PASS)
     if reasons and evidence.cut_short:
         verdict = Verdict.NOT_MEASURED
-    return GateVerdict(verdict, reasons, judged, policy.inconclusive_passes)
+    is_gated = judged.holds_something or policy.bounds_the_candidate
+    return GateVerdict(verdict, reasons, judged, policy.inconclusive_passes, is_gated)
 
 
 _SEVERITY = tuple(Verdict)

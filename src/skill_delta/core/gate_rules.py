@@ -351,7 +351,7 @@ class MaxRegressedCases:
 
 
 _DOUBTS: Mapping[Doubt, str] = {
-    "chance": "but not so many of them beyond chance",
+    "chance": "but chance alone may explain it",
     "lost trials": "but trials were lost, and their answers could turn it",
     "single-shot": "but on single runs, and one run is no evidence either way",
 }

@@ -92,7 +92,13 @@ class Judgement:
     def shows_no_regression(self) -> bool:
         """Inconclusive for its width alone, and with a delta at or above the bar."""
         at_the_bar = reaches_the_bar(self.reading.ruling, self.reading.rule)
-        return self.verdict is Verdict.INCONCLUSIVE and not self.ruling.note and at_the_bar
+        doubtful = self.verdict is Verdict.INCONCLUSIVE and not self.ruling.note
+        return doubtful and at_the_bar and not self.rests_on_losses
+
+    @property
+    def rests_on_losses(self) -> bool:
+        """Whether so many trials were lost that their answers could say anything."""
+        return losses_matter(self.reading.measurement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,11 @@ class Judged:
     judgements: tuple[Judgement, ...] = ()
     increases: tuple[Increase, ...] = ()
     regressions: tuple[Regressions, ...] = ()
+
+    @property
+    def holds_something(self) -> bool:
+        """Whether any comparison is held against anything."""
+        return bool(self.judgements or self.increases or self.regressions)
 
     def undecided(self, policy: GatePolicy) -> frozenset[Scope]:
         """The gates for which another look is to be taken, as far as looks are planned."""

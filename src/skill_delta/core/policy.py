@@ -57,6 +57,12 @@ class GatePolicy:
     max_regressed_cases: int | None = None
 
     @property
+    def bounds_the_candidate(self) -> bool:
+        """Whether the candidate alone could fail."""
+        rates = self.min_pass_rate is not None or bool(self.skill_min_pass_rate)
+        return rates or self.fail_on_error
+
+    @property
     def unmeasured_delta(self) -> Verdict:
         """What a required delta is where no case was comparable.
 

@@ -27,6 +27,9 @@ from skill_delta.core.trials import (
     Subject,
 )
 
+NO_CASES = "no eval cases in evals/*.yaml, or in *.eval.yaml beside SKILL.md"
+"""Why a skill is not evaluated that nobody wrote a case for."""
+
 
 @dataclass(frozen=True, slots=True)
 class SkippedSkill:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from skill_delta.core.policy import Verdict
-from skill_delta.core.report import Report
+from skill_delta.core.report import NO_CASES, Report
 from skill_delta.core.skills import Unresolved
 from skill_delta.core.trials import Errored, NotRun
 from skill_delta.render.escape import Markdown
@@ -29,14 +29,18 @@ def steps(found: Sequence[Markdown]) -> Listing:
 
 def _about_doubt(report: Report) -> Iterator[str]:
     """What would decide. More looks alone would not: each one widens the interval."""
+    if not report.gate.inconclusive_passes:
+        yield "`on-inconclusive: fail` asks for a verdict, and there is none: so the check is red."
     doubtful = [j for j in report.gate.judgements if j.verdict is Verdict.INCONCLUSIVE]
     notes = {judgement.ruling.note for judgement in doubtful}
     if "single-shot" in notes:
         yield "Run each case more than once: raise `repeat` to `min-repeats` or more."
+    if "one of several gates" in notes and len(report.deltas) > 1:
+        yield "To judge by one baseline alone, name it: `min-delta: previous=0`."
     if notes & {"", "one of several gates"} or not notes:
         yield (
             "Add cases, or raise `repeat`: these runs cannot tell chance from a regression of "
-            "the size that `margin` tolerates. `on-inconclusive: fail` asks for a verdict."
+            "the size that `margin` tolerates."
         )
 
 
@@ -46,6 +50,11 @@ def _on_the_cases(report: Report) -> Iterator[str]:
             "Look at the cases that the pull request removed, deselected or loosened: "
             "`suite: base` judges by those of the base."
         )
+
+
+def _is_left_out_on_purpose(report: Report) -> bool:
+    """Whether the settings, and no missing case, are why nothing ran."""
+    return bool(report.skipped) and all(each.reason != NO_CASES for each in report.skipped)
 
 
 def _advice(report: Report) -> Iterator[str]:
@@ -66,10 +75,13 @@ def _advice(report: Report) -> Iterator[str]:
         )
     if any(isinstance(outcome, Errored) for outcome in report.outcomes):
         yield (
-            "Run again: an errored trial says that the provider or the harness gave out, "
-            "and nothing about the skill."
+            "See what the errored trials say, and run again where the provider gave out: "
+            "they say nothing about the skill."
         )
     if any(isinstance(outcome, NotRun) for outcome in report.outcomes):
-        yield "Run again to the end: what was cut short is neither a pass nor a failure."
-    if not report.candidate:
+        yield (
+            "Run again to the end, with a higher ceiling or cap where one was reached: what was "
+            "cut short is neither a pass nor a failure."
+        )
+    if not report.candidate and not _is_left_out_on_purpose(report):
         yield "Add eval cases beside SKILL.md, in `evals/`: nothing was there to run."

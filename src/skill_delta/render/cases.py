@@ -121,7 +121,7 @@ def case_listings(report: Report) -> Mapping[Part, Listing]:
 
 def _regressed(report: Report, cases: Listing) -> Listing:
     """Where nothing is proven the heading alone would be an accusation."""
-    if report.gate.verdict is Verdict.FAIL:
+    if any(judgement.verdict is Verdict.FAIL for judgement in report.gate.judgements):
         return cases
     return replace(cases, above=Markdown(f"{_MAY_BE_CHANCE}\n\n"))
 

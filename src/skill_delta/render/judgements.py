@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from skill_delta.core.inference import Note, losses_matter
+from skill_delta.core.inference import losses_matter
 from skill_delta.core.judgements import Judgement
 from skill_delta.core.policy import GateMethod, Verdict
 from skill_delta.core.readings import Measure, Reading, Scope
@@ -67,8 +67,11 @@ def interval_bar(reading: Reading) -> str:
     """The interval from -100 to +100 points, zero in the middle: `·····━━━●━━━━│··········`."""
     interval = reading.interval
     low, high, delta = map(_cell, (interval.low, interval.high, interval.delta))
+    zero = _cell(0.0)
     cells = ["━" if low <= cell <= high else "·" for cell in range(_BAR_CELLS)]
-    cells[_cell(0.0)] = "│" if not low <= _cell(0.0) <= high else "┿"
+    cells[zero] = "┿" if interval.low <= 0 <= interval.high else "│"
+    if delta == zero and not interval.low <= 0 <= interval.high:
+        delta += 1 if interval.low > 0 else -1  # beside the line, on the side where it lies
     cells[delta] = "●"
     return "".join(cells)
 
@@ -108,33 +111,44 @@ def _answer(judgement: Judgement) -> str:
         case Verdict.FAIL:
             return f"A regression: the whole interval lies below {bar}"
         case Verdict.PASS:
-            return _pass(judgement.ruling.note, bar, tolerated)
+            return _pass(judgement, bar, tolerated)
         case _:
-            return _doubt(judgement, bar, tolerated)
+            return _doubt(judgement, bar)
 
 
-def _pass(note: Note, bar: str, tolerated: str) -> str:
-    match note:
+def _too_much(judgement: Judgement) -> str:
+    """`a drop of more than 10 points`: what a pass has to rule out."""
+    rule = judgement.reading.rule
+    if not rule.min_delta:
+        return f"a drop of more than {line(rule.margin).lstrip('+')} points"
+    bar, tolerated = map(line, rule.lines)
+    return f"a delta below {tolerated} (required {bar}, margin {line(rule.margin).lstrip('+')})"
+
+
+def _pass(judgement: Judgement, bar: str, tolerated: str) -> str:
+    match judgement.ruling.note:
         case "improved":
             return f"An improvement: the whole interval lies above {bar}"
         case "regression within margin":
             return f"A regression within the margin: below {bar}, and not below {tolerated}"
         case _:
-            return f"No regression: a drop below {tolerated} is ruled out"
+            return f"No regression: {_too_much(judgement)} is ruled out"
 
 
-def _doubt(judgement: Judgement, bar: str, tolerated: str) -> str:
+def _doubt(judgement: Judgement, bar: str) -> str:
     match judgement.ruling.note:
         case "single-shot":
             return "Single runs: one run of a case is no evidence either way"
         case "lost trials could change it":
             return "Trials were lost, and their answers could turn the verdict"
+        case _ if judgement.rests_on_losses:
+            return "Trials were lost, and what is left is within the noise"
         case "one of several gates":
             return "A fail by itself, but of several gates one may fail by chance"
         case _ if judgement.shows_no_regression:
-            return f"No regression shown, but a drop below {tolerated} is not ruled out"
+            return f"No regression shown, but {_too_much(judgement)} is still possible"
         case _:
-            return f"Within the noise: neither {bar} nor a drop below {tolerated} is ruled out"
+            return f"Within the noise: {bar} is possible, and so is {_too_much(judgement)}"
 
 
 def _lines(judgement: Judgement, report: Report) -> Iterator[str]:
@@ -148,7 +162,9 @@ def _lines(judgement: Judgement, report: Report) -> Iterator[str]:
     if untouched is not None and not _tells_the_same(untouched, reading):
         cases = counted(len(untouched.measurement.comparable), "case")
         yield f"Over the {cases} that the pull request left as they were: {measured(untouched)}"
-    yield ". ".join((*_beside(judgement), *_looks(reading, report)))
+    beside = ". ".join((*_beside(judgement), *_looks(reading, report)))
+    if beside:
+        yield beside
 
 
 def _beside(judgement: Judgement) -> Iterator[str]:
@@ -204,7 +220,8 @@ def settling(judgement: Judgement) -> str:
     needed = judgement.reading.settlement
     ways = []
     if needed.repetitions is not None:
-        ways.append(f"{counted(needed.repetitions, 'repetition')} of each case")
+        runs = counted(needed.repetitions, "repetition")
+        ways.append(f"{runs} of each case (repeat: {needed.repetitions})")
     if needed.cases is not None:
         ways.append(f"{counted(needed.cases, 'case')} like these")
     if not ways:

@@ -35,10 +35,10 @@ from skill_delta.render.page import Item, Listing, Page, Part, fitted, said
 from skill_delta.render.remarks import (
     VERDICTS,
     altered_cases,
+    is_a_plain_pass,
     summary_sentence,
     verdict_of,
     weakened_suites,
-    weakening,
     why,
 )
 from skill_delta.render.tables import skill_table
@@ -96,9 +96,9 @@ def _heading(icon: str, words: str) -> Markdown:
 
 
 def _icon(report: Report) -> str:
-    """A pass by cases that the pull request took something from is none to look away from."""
-    weakened = report.gate.passed and weakening(report)
-    return _ICONS[Verdict.INCONCLUSIVE if weakened else report.gate.verdict]
+    """A pass that something speaks against is none to look away from."""
+    looked_at = report.gate.passed and not is_a_plain_pass(report)
+    return _ICONS[Verdict.INCONCLUSIVE if looked_at else report.gate.verdict]
 
 
 def _reasons(report: Report) -> Listing:

@@ -25,7 +25,8 @@ def _lines(floor: NoiseFloor) -> Iterator[str]:
     yield f"  {plain(floor.scope.skill)} ({plain(floor.scope.runner)}): {suite} per arm"
     yield f"    the literal gate fails  {floor.alarms.literal:6.1%} of them"
     yield f"    the interval gate fails {floor.alarms.interval:6.1%} of them"
-    yield f"    {detectable(floor.reading)}"
+    if floor.repetitions > 1:
+        yield f"    {detectable(floor.reading)}"
     steady = floor.cases_without_spread
     if steady:
         yield (

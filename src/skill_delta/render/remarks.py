@@ -121,9 +121,29 @@ def verdict_of(report: Report) -> str:
     With what a pull request took from the cases that it rests on: `gate passed, but 2 cases
     removed`.
     """
-    harmless = report.gate.shows_no_regression
-    verdict = "no regression shown" if harmless else VERDICTS[report.gate.verdict]
-    return verdict + weakening(report)
+    return _verdict(report) + weakening(report)
+
+
+def _verdict(report: Report) -> str:
+    if report.gate.shows_no_regression:
+        return "no regression shown"
+    if report.gate.passed and not report.candidate:
+        return "nothing measured" if report.skipped else "nothing to measure"
+    if report.gate.passed and not report.gate.is_gated:
+        return "worse, and no bar applies" if is_worse(report) else "measured, and no bar applies"
+    return VERDICTS[report.gate.verdict]
+
+
+def is_worse(report: Report) -> bool:
+    """Whether a whole interval lies below zero."""
+    return any(reading.interval.high < 0 for reading in report.readings.values())
+
+
+def is_a_plain_pass(report: Report) -> bool:
+    """Whether nothing about a pass asks for a second look."""
+    is_unmeasured = not report.candidate and bool(report.skipped)
+    ungated_and_worse = not report.gate.is_gated and is_worse(report)
+    return not (weakening(report) or is_unmeasured or ungated_and_worse)
 
 
 def weakening(report: Report) -> str:

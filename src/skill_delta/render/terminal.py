@@ -25,12 +25,14 @@ from skill_delta.render.remarks import (
     HIGH_VARIANCE_HEADING,
     altered_cases,
     high_variance_lines,
+    is_a_plain_pass,
     low_signal_heading,
     low_signal_line,
     remarks,
     summary_sentence,
     suspect_heading,
     suspect_line,
+    verdict_of,
     weakened_suites,
     weakening,
 )
@@ -215,7 +217,9 @@ def _gate_lines(report: Report, style: Style) -> Iterator[str]:
     gate, cases = report.gate, weakening(report)
     match gate.verdict:
         case Verdict.PASS:
-            yield _painted(f"Gate passed{cases}", style.doubtful if cases else style.good, style)
+            colour = style.good if is_a_plain_pass(report) else style.doubtful
+            words = verdict_of(report)
+            yield _painted(f"{words[0].upper()}{words[1:]}", colour, style)
         case Verdict.FAIL:
             yield _painted(f"Gate FAILED{cases}:", style.bad, style)
         case Verdict.INCONCLUSIVE if gate.shows_no_regression:

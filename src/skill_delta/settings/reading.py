@@ -189,15 +189,21 @@ def _about_looks(settings: Settings) -> Iterator[UserError]:
 
 def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[UserError]:
     """Flags that nothing in this run would read: silence would look like obedience."""
-    gated = settings.gate == "interval" and bool(settings.bars() or settings.skill_bars())
+    barred = bool(settings.bars() or settings.skill_bars())
+    counted = settings.gate == "interval" and settings.max_regressed_cases is not None
+    bounded = settings.max_regressed_cases is not None or bool(settings.increases())
+    gated = settings.gate == "interval" and barred
     readers = {
         "model": bool(settings.asking_runners),
         "base_url": bool(settings.asking_runners),
         "replies": "scripted" in settings.runner,
         "base": not {"previous", "base"}.isdisjoint(settings.baseline),
-        **dict.fromkeys(("adaptive", "min_repeats"), gated),
-        **dict.fromkeys(("gate", "margin", "confidence"), bool(settings.baseline)),
-        "on_inconclusive": gated or bool(settings.increases()),
+        "adaptive": gated,
+        "min_repeats": gated or counted,
+        "gate": barred or bounded,
+        "margin": barred,
+        "confidence": bool(settings.baseline),
+        "on_inconclusive": gated or counted or bool(settings.increases()),
         "markdown_max_chars": settings.markdown_output is not None,
         "max_repeat": gated and settings.adaptive != "off",
     }
@@ -209,7 +215,8 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "adaptive": "only gate interval with a min-delta looks again",
         "on_inconclusive": "only gate interval with a min-delta can be inconclusive",
         "min_repeats": "only gate interval with a min-delta asks for repetitions",
-        **dict.fromkeys(("gate", "margin", "confidence"), "nothing is compared without a baseline"),
+        **dict.fromkeys(("gate", "margin"), "nothing is required of a delta without --min-delta"),
+        "confidence": "nothing is compared without a baseline",
         "markdown_max_chars": "no Markdown report is written",
         "max_repeat": "only adaptive repetition samples again",
     }

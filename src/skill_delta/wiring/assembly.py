@@ -15,6 +15,7 @@ from random import Random
 from pydantic import SecretStr
 
 from skill_delta import pipeline
+from skill_delta.core.inference import DecisionRule
 from skill_delta.core.policy import GateMethod, GatePolicy, Reason
 from skill_delta.core.power import pass_is_reachable
 from skill_delta.core.readings import Scope
@@ -101,7 +102,7 @@ def evaluate(task: Task) -> Report:
     runners = runners_of(settings, task.candidates, task.key)
     ready = _surrounded(prepare(skills, request, runners, task.baselines), task.surroundings())
     if settings.on_inconclusive == "fail":
-        _refuse_unreachable(ready, request.policy)
+        _refuse_unreachable(ready, request.policy, settings)
     if any(runner.costs_money for runner in runners.values()):
         cases = chosen_cases(skills, request.selection)
         task.terminal.say(f"{ceiling_of_runs(request, cases, len(runners))}\n")
@@ -169,7 +170,20 @@ def _ceilings(settings: Settings) -> Ceilings:
     return Ceilings(settings.max_cost, settings.max_tokens, settings.max_time)
 
 
-def _refuse_unreachable(ready: Prepared, policy: GatePolicy) -> None:
+_MOST_ADVISED = 50
+"""No more repetitions than these are named as the way out: more cases are the better one."""
+
+
+def _enough(cases: int, rule: DecisionRule, settings: Settings) -> str:
+    """`set --repeat 5, `: the fewest repetitions by which a pass can be reached."""
+    for repeat in range(settings.repeat + 1, _MOST_ADVISED):
+        looks = settings.model_copy(update={"repeat": repeat, "max_repeat": None}).looks()
+        if pass_is_reachable(cases, looks.most_repetitions, replace(rule, looks=looks.planned)):
+            return f"set --repeat {repeat}, "
+    return ""
+
+
+def _refuse_unreachable(ready: Prepared, policy: GatePolicy, settings: Settings) -> None:
     """A gate that no data could pass is refused before it costs anything."""
     most = policy.looks.most_repetitions
     if policy.method is GateMethod.POINT:
@@ -185,7 +199,8 @@ def _refuse_unreachable(ready: Prepared, policy: GatePolicy) -> None:
                 f"no result could pass: {count(cases, 'case')} of skill '{subject.label}', "
                 f"{count(most, 'repetition')} of each, cannot rule out a drop of "
                 f"{percent(policy.margin)}, and on-inconclusive is fail",
-                hint="add cases, raise --repeat or --margin, or let on-inconclusive pass",
+                hint=f"{_enough(cases, rule, settings)}add cases, raise --margin, "
+                "or let on-inconclusive pass",
             )
 
 

@@ -168,7 +168,7 @@ def _repository_at(workspace: Path) -> Repository:
     if folders is None:
         raise UserError(
             f"{workspace} is not in a git repository",
-            hint="run actions/checkout before this action",
+            hint="run it in a repository; in a workflow, run actions/checkout before this action",
         )
     try:
         return Repository.open(folders)

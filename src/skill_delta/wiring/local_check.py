@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from skill_delta.errors import ExitCode, UserError
-from skill_delta.history.base import RevisionRefs
+from skill_delta.history.base import Ends, RevisionRefs
 from skill_delta.render.comment import render_comment
 from skill_delta.render.frame import Frame, render_unchanged
 from skill_delta.render.redaction import Redactor
@@ -49,10 +49,18 @@ def check_here(
             terminal.say(
                 render_unchanged(ends.base.hex(), ends.head.hex(), frame=frame, elsewhere=elsewhere)
             )
+            terminal.complain(f"note: {_seen_of(ends)}\n")
             return outcome.exit_code
         case Evaluated():
             redactor = redactor_for(outcome.settings.base_url, key)
             return _told(outcome, redactor, terminal)
+
+
+def _seen_of(ends: Ends) -> str:
+    """Why an edit may not be among what was compared."""
+    if ends.base == ends.head:
+        return "base and head are the same commit; name another by --base"
+    return "commits are compared: an edit that is not committed is not among them"
 
 
 def _told(outcome: Evaluated, redactor: Redactor, terminal: Terminal) -> ExitCode:

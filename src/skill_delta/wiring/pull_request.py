@@ -15,6 +15,7 @@ from skill_delta.core.report import Provenance, Report, SkippedSkill
 from skill_delta.core.selection import Selection
 from skill_delta.core.suite import Suite
 from skill_delta.core.suite_changes import CaseChange, suite_changes
+from skill_delta.core.wording import listed
 from skill_delta.errors import UserError, UserErrors, gathered
 from skill_delta.formats import read_suite
 from skill_delta.history.base import Ends
@@ -70,7 +71,18 @@ def settings_for(
 
     A pull request cannot change its own judge. Raises `UserError` for what is wrong with either.
     """
-    return settle(flags, config_at_base(changes.base_files, config), COMMANDS[command])
+    at_base = config_at_base(changes.base_files, config)
+    try:
+        return settle(flags, at_base, COMMANDS[command])
+    except UserError as error:
+        new = [name for name in CONFIG_FILES if _is_there(changes.head_files, PurePosixPath(name))]
+        if at_base is not None or not new:
+            raise
+        unread = UserError(
+            f"{new[0]} is not read: the base commit has none, and its config is the judge",
+            hint="merge the config file first, or give its values as flags or inputs",
+        )
+        raise UserErrors((*error.each, unread)) from None
 
 
 def config_at_base(files: SourceFiles, named: str | None) -> Document | None:
@@ -167,12 +179,30 @@ def measure(
         return Surroundings(
             Provenance(ends.base.hex(), ends.head.hex(), changes=changes.skills),
             skipped=tuple(_skipped_new(found, settings)),
-            first_notes=(*config_changes(changes, config), *bars.kept(), *bars.dropped()),
+            first_notes=(
+                *config_changes(changes, config),
+                *bars.kept(),
+                *bars.dropped(),
+                *_replacements(changes.skills),
+            ),
             notes=tuple(_history_notes(evaluated, candidates, history)),
         )
 
     task = Task(candidates, settings, history, key, terminal, objections, around, keeping)
     return evaluate(task)
+
+
+def _replacements(changes: Sequence[SkillChange]) -> Iterator[str]:
+    """A skill that was rewritten under another name is one that is gone and one that is new."""
+    gone, new = (
+        listed([str(change.folder) for change in changes if change.kind is kind])
+        for kind in (ChangeKind.REMOVED, ChangeKind.ADDED)
+    )
+    if gone and new:
+        yield (
+            f"{gone} is gone and {new} is new: if one replaces the other, it was compared with no "
+            "skill; move it in one pull request and rewrite it in the next to have it compared"
+        )
 
 
 def _is_there(files: SourceFiles, path: PurePosixPath) -> bool:

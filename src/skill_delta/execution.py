@@ -162,8 +162,9 @@ class _Run:
         left = [trial for place, trial in enumerate(self._trials) if place not in self._outcomes]
         if not left or self._halt is None:
             return tuple(self._outcomes.values()), None
-        reason = self._halt.reason
-        return (*self._outcomes.values(), *(NotRun(trial, reason) for trial in left)), self._halt
+        halt = self._halt
+        never = (NotRun(trial, halt.reason, halt.is_outage) for trial in left)
+        return (*self._outcomes.values(), *never), halt
 
     async def work(self) -> None:
         """Run trials until none is left or none may start."""
@@ -186,7 +187,7 @@ class _Run:
             usage = Usage(lost.input_tokens, lost.output_tokens)
             return Errored(trial, str(lost), usage=usage, cost_usd=lost.cost_usd)
         except ServiceError as gone:
-            self.halt(Halt(str(gone)))
+            self.halt(Halt(str(gone), is_outage=True))
             return Errored(trial, str(gone))
         return await grade(trial, transcript)
 

@@ -37,8 +37,11 @@ class FoundSkill:
     baselines: tuple[str, ...] | None = None
     case_changes: tuple[CaseChange, ...] = ()
     """What a pull request did to each case; empty where there is no pull request."""
-    former_names: tuple[str, ...] = ()
-    """What it was called before a pull request: what was asked of it by these names still is."""
+    former_names: tuple[str, ...] | None = None
+    """What it was called before a pull request: what was asked of it by these names still is.
+
+    Empty for a new skill; None where there is no pull request.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +207,7 @@ def _cut(
             what = f"{count(missing, 'case')} of skill '{whole.label}'"
             names = listed([shown(case.name) for case in whole.cases[len(rest.cases) :]])
             text = f"{what} not run: max-cases is {max_cases}: {names}"
-            yield Reason(text, Verdict.NOT_MEASURED)
+            yield Reason(text, Verdict.NOT_MEASURED, is_cap=True)
 
 
 def _refuse_undeclared_tools(chosen: Sequence[_Chosen], runners: Mapping[str, Runner]) -> None:

@@ -17,9 +17,10 @@ from skill_delta.core.gate import GateVerdict, decide
 from skill_delta.core.judgements import Evidence, Judgement
 from skill_delta.core.looks import Adaptive, Looks
 from skill_delta.core.paired import compare
-from skill_delta.core.policy import GateMethod, GatePolicy, Verdict
+from skill_delta.core.policy import GateMethod, GatePolicy, Reason, Verdict
 from skill_delta.core.readings import Measure
 from skill_delta.core.skills import Unresolved
+from skill_delta.core.trials import NotRun
 from skill_delta.errors import ExitCode
 
 NO_DROP = GatePolicy(
@@ -476,6 +477,33 @@ def test_an_outage_may_be_let_through_and_nothing_else_may() -> None:
     assert not a_report(cases([("PPN", "PPP")]), policy=NO_DROP).measured_nothing
     alone = runs(skill="greeting", candidate="EEE")
     assert not a_report(alone, policy=NO_DROP, missing=gone).measured_nothing
+
+
+@pytest.mark.parametrize("suite", [[("EEE", "PPP")], [("EEE", "FFF")], [("NNN", "NNN")]])
+def test_what_is_no_outage_is_not_let_through(suite: list[tuple[str, str]]) -> None:
+    """A skill that alone breaks, as by outgrowing the model, or a ceiling that nothing got past."""
+    assert not a_report(cases(suite), policy=NO_DROP).measured_nothing
+
+
+def test_a_run_that_a_dead_provider_ended_is_an_outage() -> None:
+    """What never started then was cut by nobody."""
+    outcomes = tuple(
+        replace(o, by_outage=True) if isinstance(o, NotRun) else o
+        for o in cases([("EEE", "EEE"), ("NNN", "NNN")])
+    )
+
+    assert a_report(outcomes, policy=NO_DROP).measured_nothing
+
+
+@pytest.mark.parametrize("is_cap", [False, True])
+def test_what_a_cap_left_out_is_not_let_through(is_cap: bool) -> None:
+    """The author of a pull request may choose what comes first."""
+    left_out = Reason("skill b not run: max-skills is 1", Verdict.NOT_MEASURED, is_cap=is_cap)
+    report = a_report(cases([("EEE", "EEE")]), policy=NO_DROP)
+    reasons = (*report.gate.reasons, left_out)
+
+    told = replace(report, gate=replace(report.gate, reasons=reasons))
+    assert told.measured_nothing != is_cap
 
 
 def test_a_baseline_that_no_skill_has_is_said_once() -> None:

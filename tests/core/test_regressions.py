@@ -56,6 +56,7 @@ def test_by_the_literal_gate_each_case_that_fell_is_counted() -> None:
         ),
         pytest.param(["FFFFFF/PPPPPP"] * 2, 1, (2, True, ""), id="both for sure"),
         pytest.param(["FFFFFF/PPPPPP", *["PF/PP"] * 60], 0, (61, False, "chance"), id="of many"),
+        pytest.param(["EEE/PPP"], 0, (0, False, ""), id="nothing comparable"),
         pytest.param(["F/P"], 0, (1, False, "single-shot"), id="single"),
         pytest.param(["PPP/PPP", "EEE/PPP"], 0, (0, False, "lost trials"), id="one was lost"),
         pytest.param(["PPP/PPP", "EEE/PPP"], 1, (0, False, ""), id="one may be lost"),

@@ -873,3 +873,58 @@ def test_a_gate_that_no_run_has_is_refused(
 
     assert refused.exit_code == 2
     assert "the record asks for what this version does not know" in refused.err
+
+
+def test_a_finished_record_that_lacks_a_trial_of_a_later_look_is_not_measured(
+    skill: Skill, told: Reporting, record: Path
+) -> None:
+    """That look was taken: no ceiling came before it, by which the one before would stand."""
+    skill.reply(UNSTEADY, ALL_FINE)
+    flags = (*NONE, *INTERVAL, "--adaptive", "resolve")
+    told("run", "greeter", *SCRIPTED, *flags, "--record", record)
+    lines = record.read_text().splitlines(keepends=True)
+    later = next(
+        n
+        for n, line in enumerate(lines)
+        if json.loads(line).get("key", {}).get("repetition", 0) >= 3
+    )
+    record.write_text("".join(lines[:later] + lines[later + 1 :]))
+
+    assert told("report", record).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--record", "r.jsonl", "--json-output", "r.jsonl"),
+        ("--out", "r.jsonl", "--markdown-output", "./r.jsonl"),
+        ("--baseline-mode", "both", "--out", "r.jsonl", "--junit-output", "r-skill-on.jsonl"),
+        (*NONE, "--scorecard", "s.json", "--json-output", "s.json"),
+        ("--json-output", "a.json", "--markdown-output", "a.json"),
+        ("--json-output", "greeter/SKILL.md"),
+        ("--json-output", "greeter/evals/cases.yaml"),
+    ],
+)
+def test_no_report_takes_another_files_place(
+    flags: Sequence[str], skill: Skill, skill_delta: CommandLine
+) -> None:
+    """What was paid for, or what was to be measured, would be gone."""
+    skill.reply(ALL_FINE)
+    before = (skill.repository.folder / "greeter" / "SKILL.md").read_text()
+
+    finished = skill_delta("run", "greeter", *SCRIPTED, *flags)
+
+    assert finished.exit_code == 2
+    assert (skill.repository.folder / "greeter" / "SKILL.md").read_text() == before
+
+
+def test_no_report_of_a_record_takes_its_place(
+    skill: Skill, skill_delta: CommandLine, record: Path
+) -> None:
+    """Rendered again, and still there."""
+    skill.reply(ALL_FINE)
+    skill_delta("run", "greeter", *SCRIPTED, "--record", str(record))
+    kept = record.read_bytes()
+
+    assert skill_delta("report", str(record), "--json-output", str(record)).exit_code == 2
+    assert record.read_bytes() == kept

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import CommandLine
+from git_repositories import GitRepository
 
 SKILL = """---
 name: greeter
@@ -99,3 +100,34 @@ def test_nothing_measured_is_not_a_floor(skill: Path, skill_delta: CommandLine) 
 
     assert finished.exit_code == 3
     assert "nothing was measured" in finished.out
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "on-inconclusive: fail",
+        "min-delta: {previous: 0, none: 0.1}",
+        "adaptive: confirm\nmax-repeat: 50",
+        "max-cases: 1",
+        "suite: base\nnew-skills: fail",
+    ],
+)
+def test_what_a_config_asks_of_pull_requests_is_not_asked_here(
+    config: str, repository: GitRepository, skill_delta: CommandLine
+) -> None:
+    """Neither of the skill against itself, nor of a run."""
+    repository.write(
+        {
+            "greeter/SKILL.md": SKILL,
+            "greeter/evals/cases.yaml": CASES,
+            "greeter/evals/replies.yaml": STEADY,
+            ".github/skill-delta.yml": f"{config}\n",
+        }
+    )
+    scripted = ("greeter", "--runner", "scripted")
+
+    checked = skill_delta("selfcheck", *scripted)
+    ran = skill_delta("run", *scripted, "--baseline", "none", "--repeat", "2")
+
+    assert (checked.exit_code, checked.err) == (0, "")
+    assert ran.exit_code in (0, 1)

@@ -262,6 +262,29 @@ def test_a_bar_holds_under_whatever_name(config: str, way: str, check: Check) ->
     assert check(OTHERWISE[way]).exit_code == 1
 
 
+def test_a_looser_bar_is_no_way_out_for_a_skill_that_takes_its_name(check: Check) -> None:
+    """It was granted to the skill that has the name at the base, and to no other."""
+    check.configure("per-skill: {sales: {min-delta: -1.0}}\nmin-delta: 0\ngate: point\n")
+
+    assert check(OTHERWISE["renamed"]).exit_code == 1
+
+
+def test_nor_for_a_new_skill(check: Check) -> None:
+    """The bar against no skill is asked of it whatever it is called."""
+    bars = "min-delta: {previous: 0, none: 0.1}\ngate: point\n"
+    check.configure(f"per-skill: {{sales: {{min-delta: -1.0}}}}\n{bars}")
+    new = orders("No help.", name="sales", folder="sales")
+
+    assert check({**orders(), **new}).exit_code == 1
+
+
+def test_a_looser_bar_goes_with_its_skill(check: Check) -> None:
+    """Renamed, it is the same skill, and what was granted to it still is."""
+    check.configure("per-skill: {orders: {min-delta: -1.0}}\nmin-delta: 0\ngate: interval\n")
+
+    assert check(OTHERWISE["renamed"]).exit_code == 0
+
+
 def test_the_bar_of_the_new_name_is_not_lowered_by_the_old_one(check: Check) -> None:
     """Of two the higher one holds, whichever of the names it is set for."""
     check.configure("per-skill-min: {orders: 0.1, sales: 1.0}\nmin-delta: -1\ngate: point\n")
@@ -393,3 +416,18 @@ def test_a_name_cannot_make_the_bases_cases_unreadable(check: Check) -> None:
     assert "but 1 case removed" in heading(finished)
     assert by_the_base.exit_code == 2
     assert "under which the skill" in by_the_base.all
+
+
+def test_without_a_key_the_local_check_ends_as_the_action_does(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`on-unmeasured: pass` lets it through, and says that nothing was measured."""
+    for name in ("SKILL_DELTA_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    model = ("--runner", "openai", "--model", "gpt-test")
+
+    assert check(orders(CURT, version="1.1.0"), *model).exit_code == 3
+    forgiven = check.again(*model, "--on-unmeasured", "pass")
+
+    assert forgiven.exit_code == 0
+    assert "not measured: there is no API key" in forgiven.err

@@ -21,6 +21,7 @@ from ledger.records import Line, a_run, an_end, answered, read, recorded, unchan
 from skill_delta.core.transcript import ToolCall
 from skill_delta.core.trials import CheckResult, Scored
 from skill_delta.errors import UserError
+from skill_delta.ledger import writer
 from skill_delta.ledger.document import TrialLine
 from skill_delta.ledger.reader import read_record
 from skill_delta.ledger.writer import LINES_A_SYNC, SECONDS_A_SYNC, RecordWriter
@@ -281,3 +282,18 @@ def test_a_disk_that_gives_out_at_the_end_ends_no_run(
         open_record.close()
 
     assert "No space left on device" in open_record.problem
+
+
+def test_a_line_that_no_reader_takes_is_not_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One trial is lost and said to be, and not the whole record."""
+    monkeypatch.setattr(writer, "LONGEST_LINE", 20_000)
+    with RecordWriter(path, unchanged, lambda: 0.0) as record:
+        record.write(a_run())
+        record.write(replace(answered(0), error="x" * 30_000))
+        record.write(answered(1))
+        problem = record.problem
+
+    assert "lacks a line of 30," in problem
+    assert list(read(path).trials) == [answered(1).key]

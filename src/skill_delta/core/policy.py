@@ -34,7 +34,8 @@ class GateMethod(StrEnum):
 class GatePolicy:
     """What a run must show. Rates are in [0, 1], deltas in points of rate (0.1 = ten points).
 
-    `min_delta` is per baseline name; `skill_min_delta` per skill, against every baseline. Without
+    `min_delta` is per baseline name; `skill_min_delta` per skill, against every baseline, and in
+    place of the general bar. Of the skills in `no_looser` the higher of both holds. Without
     `needs_cases` a run of no case is nothing to do: a pull request may touch no skill that has one.
     `margin`, `confidence` and `looks` are those of `DecisionRule`; below `min_repeats` repetitions
     no verdict is more than inconclusive. `max_increase` bounds the ratio of what the arms used,
@@ -48,6 +49,7 @@ class GatePolicy:
     fail_on_error: bool = True
     min_delta: Mapping[str, float] = field(default_factory=dict)
     skill_min_delta: Mapping[str, float] = field(default_factory=dict)
+    no_looser: frozenset[str] = frozenset()
     margin: float = 0.10
     confidence: float = 0.90
     looks: Looks = field(default_factory=Looks)
@@ -72,7 +74,10 @@ class GatePolicy:
 
     def bar(self, baseline: str, skill: str = "") -> float | None:
         """The delta to reach: the skill's own, else the baseline's; None where there is none."""
-        return self.skill_min_delta.get(skill, self.min_delta.get(baseline))
+        own, general = self.skill_min_delta.get(skill), self.min_delta.get(baseline)
+        if own is None or general is None:
+            return general if own is None else own
+        return max(own, general) if skill in self.no_looser else own
 
     def needs(self, baseline: str, skill: str) -> bool:
         """Whether anything that is asked for cannot be told without this comparison."""
@@ -94,9 +99,11 @@ class GatePolicy:
 class Reason:
     """Why the gate does not pass. `verdict` is any but PASS.
 
-    `scope` is the comparison that the reason is about, where it has a judgement of its own.
+    `scope` is the comparison that the reason is about, where it has a judgement of its own. With
+    `is_cap`, a cap that somebody set left something out.
     """
 
     text: str
     verdict: Verdict = Verdict.FAIL
     scope: Scope | None = None
+    is_cap: bool = False

@@ -71,6 +71,8 @@ def _is_sure(chance: float, rule: DecisionRule) -> bool:
 
 
 def _doubt(found: Regressions, measurement: Measurement, policy: GatePolicy) -> Doubt:
+    if not measurement.comparable:
+        return ""  # that nothing was measured is said by itself
     if repetitions_of(measurement) < policy.min_repeats:
         return "single-shot"
     if losses_matter(measurement) and _lost_trials_could_turn(found, measurement, policy):

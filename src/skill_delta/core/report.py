@@ -136,9 +136,16 @@ class Report:
 
     @property
     def measured_nothing(self) -> bool:
-        """Not one trial of a candidate ran to an answer, and nothing was cut or refused before."""
-        unmeasured = all(r.verdict is Verdict.NOT_MEASURED for r in self.gate.reasons)
-        return unmeasured and not any(isinstance(o, Scored) for o in self.candidate)
+        """An outage took everything: no trial of any arm ran to an answer, and nothing was cut.
+
+        A cap, a ceiling or a cancellation is none, nor is a candidate that alone breaks.
+        """
+        reasons = self.gate.reasons
+        unmeasured = all(r.verdict is Verdict.NOT_MEASURED and not r.is_cap for r in reasons)
+        return unmeasured and not any(
+            isinstance(o, Scored) or (isinstance(o, NotRun) and not o.by_outage)
+            for o in self.outcomes
+        )
 
     @cached_property
     def flags(self) -> Mapping[str, Diagnostics]:

@@ -161,10 +161,11 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class NotRun:
-    """A ceiling, a cancellation or a dead provider came first."""
+    """A ceiling, a cancellation or (`by_outage`) a dead provider came first."""
 
     trial: Trial
     reason: str
+    by_outage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ class Halt:
 
     reason: str
     is_ceiling: bool = False
+    is_outage: bool = False
 
 
 Outcome: TypeAlias = Scored | Errored | Skipped | NotRun

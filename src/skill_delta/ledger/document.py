@@ -40,6 +40,9 @@ from skill_delta.ledger.cases import RecordedCase
 
 RECORD_VERSION: Literal[1] = 1
 
+LONGEST_LINE = 64 * 1024 * 1024
+"""In bytes. No longer one is written, or read."""
+
 
 MOST_TOKENS = 10**15
 MOST_DOLLARS = 1e12

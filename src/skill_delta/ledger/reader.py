@@ -17,10 +17,8 @@ from skill_delta.core.scores import Spend
 from skill_delta.core.trials import Outcome, Subject, Trial
 from skill_delta.core.wording import clipped, shown
 from skill_delta.errors import Place, UserError
-from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, TrialLine
+from skill_delta.ledger.document import LINES, LONGEST_LINE, EndLine, RunLine, TrialKey, TrialLine
 from skill_delta.regular_files import open_regular
-
-LONGEST_LINE = 64 * 1024 * 1024
 
 _NEVER_WRITTEN = b"\0"
 """What a disk may put where a machine lost its power before a line was there."""

@@ -13,7 +13,7 @@ from typing import Self
 from pydantic import JsonValue
 
 from skill_delta.errors import UserError
-from skill_delta.ledger.document import LINES, EndLine, RunLine, TrialKey, TrialLine
+from skill_delta.ledger.document import LINES, LONGEST_LINE, EndLine, RunLine, TrialKey, TrialLine
 from skill_delta.ledger.stand_ins import StandIns, renamed
 from skill_delta.regular_files import append_to_regular
 
@@ -61,7 +61,11 @@ class RecordWriter:
         try:
             value = self._without_secrets(line)
             # ASCII: half a surrogate pair, which a model can send, is no UTF-8.
-            self._append((json.dumps(value) + "\n").encode("ascii"))
+            data = (json.dumps(value) + "\n").encode("ascii")
+            if len(data) > LONGEST_LINE:
+                self._note(f"lacks a line of {len(data):,} bytes: none may have so many")
+            else:
+                self._append(data)
         except OSError as error:
             self._gave_out = True
             self._note(f"could not be written: {error.strerror}")

@@ -30,15 +30,18 @@ def settle(
     flag, or the file and line, of everything that is wrong.
     """
     written = _config_values(config)
+    _checked({**command.defaults, **written, **flags}, flags, config)
+    # A config file holds what several commands need, and each is to find what is wrong with it.
+    written = {name: value for name, value in written.items() if name not in command.foreign}
     values = {**command.defaults, **written, **flags}
-    if "baseline_mode" in command.foreign:
-        values.pop("baseline_mode", None)  # it would say what is compared
     # Where the mode is a flag, a config file's baseline is for other runs.
     beside_mode = flags if "baseline_mode" in flags else {**written, **flags}
     has_both = values.get("baseline_mode") is not None and "baseline" in beside_mode
     if values.get("baseline_mode") == "both" and not has_both:
         values["baseline"] = ["none"]
     settings = _checked(values, flags, config)
+    if "min_delta" not in flags and settings.baseline:
+        settings = _without_bars_of_others(settings, command)
     problems = (
         *_contradictions(settings, command),
         *_about_records(settings, has_both=has_both),
@@ -47,6 +50,13 @@ def settle(
     if problems:
         raise UserErrors(problems)
     return settings
+
+
+def _without_bars_of_others(settings: Settings, command: Command) -> Settings:
+    """Those of a config file that name a baseline which this run does not have are for others."""
+    own = {"", *settings.baseline, *command.also_compares_with}
+    bars = {name: bar for name, bar in settings.min_delta.items() if name in own}
+    return settings.model_copy(update={"min_delta": bars})
 
 
 def _config_values(config: Document | None) -> Mapping[str, JsonValue]:
@@ -203,7 +213,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "gate": barred or bounded,
         "margin": barred,
         "confidence": bool(settings.baseline),
-        "on_inconclusive": gated or counted or bool(settings.increases()),
+        "on_inconclusive": settings.gate == "interval" or bool(settings.increases()),
         "markdown_max_chars": settings.markdown_output is not None,
         "max_repeat": gated and settings.adaptive != "off",
     }
@@ -213,7 +223,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "replies": "the scripted runner is not part of this run",
         "base": "neither previous nor base is a baseline of this run",
         "adaptive": "only gate interval with a min-delta looks again",
-        "on_inconclusive": "only gate interval with a min-delta can be inconclusive",
+        "on_inconclusive": "only gate interval can be inconclusive, or a bound on an increase",
         "min_repeats": "only gate interval with a min-delta asks for repetitions",
         **dict.fromkeys(("gate", "margin"), "nothing is required of a delta without --min-delta"),
         "confidence": "nothing is compared without a baseline",

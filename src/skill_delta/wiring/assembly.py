@@ -45,7 +45,7 @@ from skill_delta.render.redaction import Redactor
 from skill_delta.runners.model import ModelRunner
 from skill_delta.settings.model import Settings
 from skill_delta.wiring.records import Keeping, kept, notes_of
-from skill_delta.wiring.skill_names import LabelsByName, known_skills, labels_by_name
+from skill_delta.wiring.skill_names import KnownSkills, known_skills, labels_by_name
 from skill_delta.wiring.terminal import Terminal
 
 REPLY_FILES = ("evals/replies.yaml", "evals/replies.yml")
@@ -95,7 +95,7 @@ class Task:
 def evaluate(task: Task) -> Report:
     """Run both arms and decide. Raises `UserError` and `ServiceError` before anything is spent."""
     settings, skills = task.settings, [candidate.found for candidate in task.candidates]
-    request = request_of(settings, *labels_by_name(known_skills(skills)))
+    request = request_of(settings, labels_by_name(known_skills(skills)))
     if task.objections is not None:
         policy = replace(request.policy, needs_cases=False)
         request = replace(request, policy=policy, objections=tuple(task.objections))
@@ -243,20 +243,22 @@ def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:
     return Redactor([*filter(None, secrets), *of_url])
 
 
-def request_of(settings: Settings, *known: LabelsByName) -> RunRequest:
+def request_of(settings: Settings, known: KnownSkills) -> RunRequest:
     """What the settings ask of a run of these skills. Bars of other skills are for other runs.
 
-    Of the bars that a skill has by its names now and by its former ones the highest holds: no
-    change of name gets around one.
+    Of the bars that a skill has by its names now, by its former ones and by none the highest
+    holds: no change of name gets around one, nor does a new skill by taking a name.
     """
 
     def of_these(bars: Mapping[str, float]) -> Mapping[str, float]:
         highest: dict[str, float] = {}
-        for names in known:
+        for names in (known.now, known.formerly):
             own = {label: bar for name, bar in bars.items() for label in names.get(name, ())}
             highest |= {label: max(bar, highest.get(label, bar)) for label, bar in own.items()}
         return highest
 
+    bars = settings.skill_bars()
+    had_own_bar = {label for name in bars for label in known.formerly.get(name, ())}
     interval = settings.gate == "interval"
     fails_on_error = settings.fail_on_error
     return RunRequest(
@@ -268,7 +270,8 @@ def request_of(settings: Settings, *known: LabelsByName) -> RunRequest:
             skill_min_pass_rate=of_these(settings.skill_rates()),
             fail_on_error=not interval if fails_on_error is None else fails_on_error,
             min_delta=settings.bars(),
-            skill_min_delta=of_these(settings.skill_bars()),
+            skill_min_delta=of_these(bars),
+            no_looser=known.renamed - had_own_bar,
             margin=settings.margin,
             confidence=settings.confidence,
             looks=settings.looks(),

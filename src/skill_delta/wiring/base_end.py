@@ -16,7 +16,7 @@ from skill_delta.history.committed_skills import names_at
 from skill_delta.history.repository import Repository
 from skill_delta.history.tree_files import TreeFiles
 from skill_delta.history.versions import short
-from skill_delta.wiring.skill_names import LabelsByName
+from skill_delta.wiring.skill_names import KnownSkills
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,13 @@ class NamedBars:
     """
 
     names: Collection[str]
-    known: tuple[LabelsByName, LabelsByName]
+    known: KnownSkills
     changes: Sequence[SkillChange]
     before: BaseEnd
 
     def kept(self) -> Iterator[str]:
         """The bars that hold for a skill by the name that it had."""
-        now, formerly = self.known
+        now, formerly, _ = self.known
         for name, labels in formerly.items():
             for label in labels:
                 if name in self.names and label not in now.get(name, ()):
@@ -119,5 +119,5 @@ class NamedBars:
     def _without_a_skill(self) -> Iterator[str]:
         removed = (change for change in self.changes if change.kind is ChangeKind.REMOVED)
         for name in (name for change in removed for name in self.before.names_of(change.folder)):
-            if name in self.names and not any(name in each for each in self.known):
+            if name in self.names and not (name in self.known.now or name in self.known.formerly):
                 yield name

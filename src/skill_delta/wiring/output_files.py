@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from skill_delta.core.report import Report
 from skill_delta.errors import ExitCode, UserError
@@ -15,30 +16,49 @@ from skill_delta.settings.model import Settings
 from skill_delta.wiring.terminal import Terminal
 
 
-def outputs_of(settings: Settings) -> Mapping[str, Path]:
-    """The reports to write, by format, as `checked_outputs`."""
+def outputs_of(settings: Settings, records: Iterable[Path] = ()) -> Mapping[str, Path]:
+    """The reports to write, by format, as `checked_outputs`. `records` are of the same run."""
     named = {
         "json": settings.json_output,
         "junit": settings.junit_output,
         "markdown": settings.markdown_output,
     }
+    others = {f"the record {path}": path for path in records}
     if settings.scorecard is not None:
         refuse_output("--scorecard", Path(settings.scorecard))
-    return checked_outputs({name: path for name, path in named.items() if path is not None})
+        others["the scorecard"] = Path(settings.scorecard)
+    if settings.replies is not None:
+        others["the replies file"] = Path(settings.replies)
+    return checked_outputs({name: path for name, path in named.items() if path is not None}, others)
 
 
-def checked_outputs(named: Mapping[str, str]) -> Mapping[str, Path]:
+def checked_outputs(
+    named: Mapping[str, str], others: Mapping[str, Path] = MappingProxyType({})
+) -> Mapping[str, Path]:
     """The reports to write, their folders made: a path that cannot be is found unspent.
 
-    Raises `UserError` for such a path, and for two reports in one place.
+    `others` are further files of the run, by what they are. Raises `UserError` for such a path, and
+    for a report in the place of another file.
     """
     outputs = {name: Path(path) for name, path in named.items()}
+    taken = {_place(path): what for what, path in others.items()}
     for name, path in outputs.items():
         refuse_output(f"--{name}-output", path)
-    places = [path.parent.resolve() / path.name for path in outputs.values()]
-    if len(set(places)) < len(places):
-        raise UserError(f"two reports would be written to {shown(max(places, key=places.count))}")
+        if _is_of_a_skill(path):
+            raise UserError(f"--{name}-output: {path} is a file of a skill", hint="name another")
+        if (place := _place(path)) in taken:
+            raise UserError(f"--{name}-output: {shown(place)} is {taken[place]} already")
+        taken[place] = f"--{name}-output"
     return outputs
+
+
+def _place(path: Path) -> Path:
+    return path.parent.resolve() / path.name
+
+
+def _is_of_a_skill(path: Path) -> bool:
+    """Whether it is what a run reads of a skill."""
+    return path.name.lower() == "skill.md" or path.absolute().parent.name == "evals"
 
 
 def refuse_output(flag: str, path: Path) -> None:

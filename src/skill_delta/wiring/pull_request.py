@@ -215,7 +215,11 @@ def _capped(
     present = [change for change in changes if change.kind is not ChangeKind.REMOVED]
     admitted = present[:max_skills]
     return admitted, [
-        Reason(f"skill {change.folder} not run: max-skills is {max_skills}", Verdict.NOT_MEASURED)
+        Reason(
+            f"skill {change.folder} not run: max-skills is {max_skills}",
+            Verdict.NOT_MEASURED,
+            is_cap=True,
+        )
         for change in present[len(admitted) :]
     ]
 

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from skill_delta.core.changes import ChangeKind, SkillChange, baselines_for
 from skill_delta.core.policy import Reason
 from skill_delta.core.report import Report
-from skill_delta.core.trials import Halt, Subject
+from skill_delta.core.trials import NO_SKILL, Halt, Subject
 from skill_delta.core.wording import clipped
 from skill_delta.errors import UserError
 from skill_delta.ledger.foreign import refuse_impossible
@@ -66,14 +66,15 @@ def rejudged(record: Record, settings: Settings) -> Report:
 
 
 def _request(record: Record, settings: Settings) -> RunRequest:
-    request = request_of(settings, *labels_by_name(_known_skills(record)))
+    request = request_of(settings, labels_by_name(_known_skills(record)))
     return replace(request, policy=replace(request.policy, needs_cases=False))
 
 
 def _known_skills(record: Record) -> Iterator[KnownSkill]:
     """The skills of the record; each was called before what its baselines are called."""
     for subject in record.subjects:
-        former = [name for arm in subject.baselines for name in names_of(arm.skill)]
+        versions = (arm.skill for arm in subject.baselines if arm.baseline != NO_SKILL)
+        former = [name for version in versions for name in names_of(version)]
         yield subject.label, subject.candidate.skill, former
 
 

@@ -14,7 +14,7 @@ from skill_delta.core.suite import Case, Suite
 from skill_delta.core.trials import Errored, Halt, Outcome, Scored
 from skill_delta.core.wording import clipped
 from skill_delta.errors import ExitCode, UserError
-from skill_delta.execution import Budget, Ceilings
+from skill_delta.execution import CANCELLED, Budget, Ceilings
 from skill_delta.grading import graded
 from skill_delta.ledger.ledgers import ReplayLedger
 from skill_delta.ledger.reader import Record, read_record
@@ -29,8 +29,9 @@ from skill_delta.wiring.working_copy import named_suite
 
 KILLED = Halt("the run was ended before it")
 RUNNING = Halt("the run has not come to it yet: its record is still being written")
-NOT_THERE = Halt("the record does not have it", is_ceiling=True)
-"""Checks that leave open what was settled ask for a further look, which nobody took."""
+GONE = Halt("the record does not have it")
+NEVER_TAKEN = Halt("the record does not have it", is_ceiling=True)
+"""Other checks may leave open what was settled and ask for a further look, which nobody took."""
 
 
 def report(
@@ -46,7 +47,7 @@ def report(
     `outputs` are the files to write, by format. With `regrade` the checks run again, those of
     `evals` where it names eval files.
     """
-    places = checked_outputs(outputs)
+    places = checked_outputs(outputs, {"the record": path})
     if evals is not None and not regrade:
         raise UserError("--evals has no effect: only --regrade runs checks", hint="add --regrade")
     found, code = report_of(_record(path), regrade=regrade, evals=evals)
@@ -72,7 +73,7 @@ def report_of(
     if evals is not None:
         ready = _with_checks_of(ready, evals)
     ledger = ReplayLedger(record, regraded if regrade else _as_it_was)
-    found = replayed(ready, request, ledger, NOT_THERE)
+    found = replayed(ready, request, ledger, NEVER_TAKEN if regrade else GONE)
     # A run that was killed let nothing through: it had not come to its end.
     forgiven = record.end is not None and is_forgiven(found, request.on_unmeasured)
     return found, ExitCode.PASSED if forgiven else found.gate.exit_code
@@ -87,7 +88,9 @@ def replayed(ready: Prepared, request: RunRequest, ledger: ReplayLedger, missing
     end = record.end
     closed = RUNNING if record.is_being_written else KILLED
     if end is not None:
-        closed = Halt(end.halted, end.by_ceiling) if end.halted else missing
+        by_itself = end.by_ceiling or end.halted == CANCELLED
+        halted = Halt(end.halted, end.by_ceiling, is_outage=not by_itself)
+        closed = halted if end.halted else missing
     finished_at = end.finished_at if end else record.run.started_at
     ports = pipeline.Ports(
         runners={},

@@ -56,7 +56,8 @@ def run(
     Raises `UserError` before anything is spent, and `ServiceError` where there is no key.
     """
     settings = settle(flags, config_of(paths, config_file))
-    outputs, keeping = outputs_of(settings), _keeping(settings)
+    keeping = _keeping(settings)
+    outputs = outputs_of(settings, _records(settings, keeping))
     skills = find_skills(paths)
     _refuse_records_in(skills, keeping)
     candidates = _as_asked(candidates_of(skills, settings), settings)
@@ -141,6 +142,13 @@ def _new(record: Path, how_to_go_on: str) -> Path:
             f"the record {record} holds a run already", hint=how_to_go_on.format(record=record)
         )
     return record
+
+
+def _records(settings: Settings, keeping: Keeping) -> Iterator[Path]:
+    """The files that the run's trials go into, and the scorecard beside them."""
+    yield from (path for path in (keeping.record, *(keeping.legs or ())) if path is not None)
+    if settings.out is not None:
+        yield scorecard_path(Path(settings.out))
 
 
 def _refuse_records_in(skills: Sequence[WorkingSkill], keeping: Keeping) -> None:

@@ -18,6 +18,7 @@ CORE_ORDER = (
     "checks",
     "suite",
     "suite_changes",
+    "judging",
     "skills",
     "changes",
     "skill_text",

@@ -18,10 +18,11 @@ from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.hosts.comment_marker import checked_comment_id
 from skill_delta.hosts.events import load_event
 from skill_delta.hosts.workflow import StepFiles
-from skill_delta.providers import KEY_VARIABLES
+from skill_delta.providers import JUDGE_KEY_VARIABLE, KEY_VARIABLES
 from skill_delta.render.commands import Annotation, Level, stopped
 from skill_delta.render.redaction import Redactor
 from skill_delta.wiring.action import ActionRequest, act
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ def request_of(environment: Mapping[str, str]) -> ActionRequest:
 
     inputs = inputs_of(environment)
 
-    def secret(*values: str | None) -> SecretStr | None:
-        found = next((value.strip() for value in values if value and value.strip()), None)
-        return SecretStr(found) if found else None
+    token = inputs.get("github_token", "").strip()
 
     def flags() -> Mapping[str, JsonValue]:
         from skill_delta.settings.commands import ACTION  # noqa: PLC0415 - once a skill changed
@@ -63,9 +62,14 @@ def request_of(environment: Mapping[str, str]) -> ActionRequest:
         base=inputs.get("base", "").strip() or None,
         pull_request=_number(inputs.get("pull_request", "").strip()),
         config=inputs.get("config", "").strip() or None,
-        key=secret(inputs.get("api_key"), *(environment.get(name) for name in KEY_VARIABLES)),
-        token=secret(inputs.get("github_token")),
+        keys=_keys(environment),
+        token=SecretStr(token) if token else None,
     )
+
+
+def _keys(environment: Mapping[str, str]) -> Keys:
+    inputs = inputs_of(environment)
+    return Keys.of(environment, inputs.get("api_key"), inputs.get("judge_api_key"))
 
 
 def _number(text: str) -> int | None:
@@ -110,8 +114,8 @@ def _print_safely(text: str, environment: Mapping[str, str]) -> None:
     """A traceback quotes values, which may be secrets, or lines that look like commands."""
     inputs = inputs_of(environment)
     values = (
-        *(inputs.get(name, "") for name in ("api_key", "github_token")),
-        *(environment.get(name, "") for name in KEY_VARIABLES),
+        *(inputs.get(name, "") for name in ("api_key", "judge_api_key", "github_token")),
+        *(environment.get(name, "") for name in (*KEY_VARIABLES, JUDGE_KEY_VARIABLE)),
     )
     safe = Redactor(filter(None, values)).redact(text)
     print(stopped(safe, secrets.token_hex(16)), end="", flush=True)

@@ -16,9 +16,9 @@ from typer.exceptions import TyperException
 from skill_delta import __version__
 from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.flags import with_flags
-from skill_delta.providers import KEY_VARIABLES
 from skill_delta.render.problems import problem_lines
 from skill_delta.render.redaction import Redactor
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.terminal import Terminal, write
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run(
     from skill_delta.wiring import run as running  # noqa: PLC0415 - `--help` needs none of it
 
     flags = _given(context, without=("paths", "config"))
-    raise typer.Exit(running.run(paths, flags, config, _key(), _terminal()))
+    raise typer.Exit(running.run(paths, flags, config, _keys(), _terminal()))
 
 
 @app.command()
@@ -85,7 +85,7 @@ def selfcheck(
     from skill_delta.wiring import selfcheck as checking  # noqa: PLC0415 - as above
 
     flags = _given(context, without=("paths", "config"))
-    raise typer.Exit(checking.selfcheck(paths, flags, config, _key(), _terminal()))
+    raise typer.Exit(checking.selfcheck(paths, flags, config, _keys(), _terminal()))
 
 
 @app.command()
@@ -130,7 +130,7 @@ def pr(
     from skill_delta.wiring import local_check  # noqa: PLC0415 - `--help` needs none of it
 
     flags = _given(context, without=("base", "head", "config"))
-    raise typer.Exit(local_check.check_here(flags, base, head, config, _key(), _terminal()))
+    raise typer.Exit(local_check.check_here(flags, base, head, config, _keys(), _terminal()))
 
 
 def _given(context: typer.Context, without: tuple[str, ...]) -> Mapping[str, JsonValue]:
@@ -147,10 +147,8 @@ def _terminal() -> Terminal:
     return Terminal(sys.stdout, sys.stderr, colour=colour, watched=sys.stderr.isatty())
 
 
-def _key() -> str | None:
-    return next(
-        (value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())), None
-    )
+def _keys() -> Keys:
+    return Keys.of(os.environ)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -177,8 +175,7 @@ def _guarded(arguments: list[str] | None) -> int:
         # The library's own way out when Ctrl-C comes early, or nobody reads what it prints.
         return ExitCode.NOT_MEASURED
     except Exception:  # noqa: BLE001 - whatever is left is ours
-        key = _key()
-        write(sys.stderr, Redactor([key] if key else []).redact(traceback.format_exc()))
+        write(sys.stderr, Redactor(_keys().given).redact(traceback.format_exc()))
         write(sys.stderr, "error: this is a bug in skill-delta, not in your skill: report it\n")
         return ExitCode.BUG
     return int(code or 0)
@@ -186,7 +183,6 @@ def _guarded(arguments: list[str] | None) -> int:
 
 def _ended(error: UserError | ServiceError) -> ExitCode:
     """Say what went wrong. Others may have written parts of it, so no line of it is theirs."""
-    key = _key()
-    redactor = Redactor([key] if key else [])
+    redactor = Redactor(_keys().given)
     write(sys.stderr, redactor.redact("".join(f"{line}\n" for line in problem_lines(error))))
     return ExitCode.USER_ERROR if isinstance(error, UserError) else ExitCode.NOT_MEASURED

@@ -16,7 +16,7 @@ from skill_delta.core.transcript import Usage
 from skill_delta.core.trials import Errored, Halt, NotRun, Outcome, Trial
 from skill_delta.errors import ServiceError, TrialError
 from skill_delta.grading import grade
-from skill_delta.ports import Ledger, Progress, Runner
+from skill_delta.ports import Judge, Ledger, Progress, Runner
 
 CANCELLED = "the run was cancelled"
 
@@ -87,7 +87,7 @@ class NoLedger:
         """Nothing is open."""
 
 
-async def run_trials(
+async def run_trials(  # noqa: PLR0913 - the judge goes with the runners
     trials: Sequence[Trial],
     *,
     runners: Mapping[str, Runner],
@@ -96,14 +96,17 @@ async def run_trials(
     progress: Progress,
     ledger: Ledger,
     cancelled: asyncio.Event,
+    judge: Judge | None = None,
 ) -> tuple[tuple[Outcome, ...], Halt | None]:
     """Run the plan in its order, `at_once` trials at a time; outcomes in order of arrival.
+
+    A trial is over once it is judged, where its case has a rubric and there is a `judge`.
 
     With them comes why some were not run, where some were not. Once `cancelled` is set, running
     trials are cancelled and what has finished is returned.
     """
     recalled = {place: found for place, t in enumerate(trials) if (found := ledger.recall(t))}
-    run = _Run(trials, recalled, runners, budget, progress, ledger)
+    run = _Run(trials, recalled, runners, judge, budget, progress, ledger)
     left = len(trials) - len(recalled)
     progress.begin(left)
     try:
@@ -133,6 +136,7 @@ class _Run:
         trials: Sequence[Trial],
         recalled: Mapping[int, Outcome],
         runners: Mapping[str, Runner],
+        judge: Judge | None,
         budget: Budget,
         progress: Progress,
         ledger: Ledger,
@@ -142,6 +146,7 @@ class _Run:
             (place, trial) for place, trial in enumerate(trials) if place not in recalled
         )
         self._runners = runners
+        self._judge = judge
         self._budget = budget
         self._progress = progress
         self._ledger = ledger
@@ -185,7 +190,7 @@ class _Run:
         except ServiceError as gone:
             self.halt(Halt(str(gone)))
             return Errored(trial, str(gone))
-        return await grade(trial, transcript)
+        return await grade(trial, transcript, self._judge, self.halt)
 
     def _record(self, place: int, outcome: Outcome) -> None:
         self._outcomes[place] = outcome

@@ -65,6 +65,13 @@ FLAGS: Mapping[str, Flag] = {
     ),
     "model": Flag(TEXTS, "The model to ask, or RUNNER=MODEL (repeatable)", _all()),
     "base_url": Flag(TEXT, "Base URL of the chat-completions endpoint", _all()),
+    "judge": Flag(
+        TEXT, "What grades by rubrics: scripted or openai", _all("openai where a model is asked")
+    ),
+    "judge_model": Flag(TEXT, "The model that judges", _all("the runner's")),
+    "judge_base_url": Flag(
+        TEXT, "Base URL of the judge's own endpoint", _all("that of --base-url")
+    ),
     "baseline": Flag(
         TEXTS, "Compare with none, previous, base or a revision (repeatable)", _both("", "previous")
     ),

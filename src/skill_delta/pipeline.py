@@ -16,7 +16,7 @@ from skill_delta.core.report import Environment, Report
 from skill_delta.core.sampling import Sampling
 from skill_delta.core.trials import Halt, in_report_order, plan
 from skill_delta.execution import Budget, run_trials
-from skill_delta.ports import Ledger, Progress, Runner
+from skill_delta.ports import Judge, Ledger, Progress, Runner
 from skill_delta.preparation import NO_CASES, Prepared, RunRequest, Selection
 
 
@@ -24,7 +24,8 @@ from skill_delta.preparation import NO_CASES, Prepared, RunRequest, Selection
 class Ports:
     """The run's collaborators. `started_at` is its beginning, `now` tells the date.
 
-    Trials that `ledger` recalls are not run again; what finishes is recorded there.
+    Trials that `ledger` recalls are not run again; what finishes is recorded there. `judge` is None
+    where no case has a rubric, or nobody is to be asked.
     """
 
     runners: Mapping[str, Runner]
@@ -34,6 +35,7 @@ class Ports:
     cancelled: asyncio.Event
     started_at: datetime
     now: Callable[[], datetime]
+    judge: Judge | None = None
 
 
 async def evaluate(
@@ -53,6 +55,7 @@ async def evaluate(
             progress=ports.progress,
             ledger=ports.ledger,
             cancelled=ports.cancelled,
+            judge=ports.judge,
         )
         sampling = sampling.after((*arrived, *planned.skipped), halt)
         if halt is not None:

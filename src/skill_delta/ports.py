@@ -8,6 +8,7 @@ from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from skill_delta.core.conversation import Completion, Conversation
+from skill_delta.core.judging import JudgedBy, Question, Rejected
 from skill_delta.core.scores import Spend
 from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
 from skill_delta.core.transcript import Transcript
@@ -95,6 +96,27 @@ class Runner(Protocol):
 
     async def run(self, trial: Trial) -> Transcript:
         """Raises `TrialError` when this trial was lost, `ServiceError` when all would be."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Judge(Protocol):
+    """A model that grades answers by a rubric. It is not told which arm an answer is of."""
+
+    @property
+    def by(self) -> JudgedBy: ...
+
+    @property
+    def costs_money(self) -> bool:
+        """Whether a plan is printed before it starts."""
+        ...
+
+    async def ask(self, question: Question, rejected: Sequence[Rejected]) -> Completion:
+        """Its reply, which may be no verdict. `rejected` are its replies so far to this question.
+
+        Raises `TrialError` when this one was lost, `ServiceError` when all would be.
+        """
         ...
 
     async def close(self) -> None: ...

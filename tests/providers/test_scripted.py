@@ -210,8 +210,11 @@ NEITHER = "a reply needs either text or error"
 AT_MOST = "it should be less than or equal to"
 
 MISTAKES: Mapping[str, tuple[str, Sequence[str]]] = {
-    "nothing": ("", [f"{FILE}: it should be a mapping with the one key 'replies'"]),
-    "a list": ("- text: x", [f"{FILE}:1: it should be a mapping with the one key 'replies'"]),
+    "nothing": ("", [f"{FILE}: it should be a mapping with the key 'replies', 'judge' or both"]),
+    "a list": (
+        "- text: x",
+        [f"{FILE}:1: it should be a mapping with the key 'replies', 'judge' or both"],
+    ),
     "no replies": ("replies: []", [f"{FILE}:1: replies: it is empty (got [])"]),
     "one reply": ("replies: x", [f"{FILE}:1: replies: it should be a list (got 'x')"]),
     "a slip": (

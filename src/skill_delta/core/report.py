@@ -10,10 +10,11 @@ from functools import cached_property
 from skill_delta.core.changes import SkillChange
 from skill_delta.core.diagnostics import Diagnostics, diagnose
 from skill_delta.core.gate import GateVerdict
+from skill_delta.core.judging import JudgedBy
 from skill_delta.core.paired import PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Reading, Scope
-from skill_delta.core.scores import Spend, pass_rate, total_spend
+from skill_delta.core.scores import Spend, judge_spend_of, pass_rate, total_spend
 from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.suite_changes import CaseChange
 from skill_delta.core.trials import (
@@ -58,6 +59,8 @@ class Environment:
     repetitions: int = 1
     hooks_disabled: bool = False
     """Whether the candidate's agent was told to load no skills by its hooks."""
+    judge: JudgedBy | None = None
+    """Who judged by rubrics; None where no case has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ class Summary:
 
     `passed`, `failed`, `errored` and `inconclusive` count trials of the candidate; `skipped`
     counts baseline cases left out on purpose, `not_run` trials of any arm. `pass_rate` is the
-    candidate's, None where nothing ran. `spend` is the whole bill, every arm.
+    candidate's, None where nothing ran. `spend` is the whole bill, every arm; `judge_spend` is the
+    part of it that judging these trials cost.
     """
 
     passed: int
@@ -77,6 +81,7 @@ class Summary:
     not_run: int
     pass_rate: float | None
     spend: Spend
+    judge_spend: Spend = Spend()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,4 +159,5 @@ class Report:
             not_run=sum(isinstance(outcome, NotRun) for outcome in self.outcomes),
             pass_rate=pass_rate(self.candidate),
             spend=total_spend(self.outcomes) + self.spent_before,
+            judge_spend=sum(map(judge_spend_of, self.outcomes), Spend()),
         )

@@ -96,7 +96,18 @@ class Spend:
 
 
 def spend_of(outcome: Outcome) -> Spend:
-    """What one trial cost. One that never ran cost nothing."""
+    """What one trial cost, its judge included. One that never ran cost nothing."""
+    return own_spend_of(outcome) + judge_spend_of(outcome)
+
+
+def judge_spend_of(outcome: Outcome) -> Spend:
+    """What judging one trial cost: no part of what either arm is said to use."""
+    judging = outcome.judging if isinstance(outcome, Scored | Errored) else None
+    return Spend(judging.usage, judging.cost_usd) if judging else Spend()
+
+
+def own_spend_of(outcome: Outcome) -> Spend:
+    """What the arm itself used in one trial."""
     match outcome:
         case Scored(transcript=transcript):
             return Spend(transcript.usage, transcript.cost_usd)

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from skill_delta.core.changes import SkillChange
+from skill_delta.core.judging import JudgedBy, Judging
 from skill_delta.core.policy import Reason
 from skill_delta.core.report import BaselineSource, Environment, SkippedSkill
 from skill_delta.core.scores import Spend
@@ -118,13 +119,18 @@ class RecordedSubject:
         )
 
 
-def _without_hooks_enabled(
+def _without_what_is_not_there(
     environment: Environment, serialise: SerializerFunctionWrapHandler
 ) -> dict[str, JsonValue]:
-    """`hooks_disabled` is there only where it is true: records without the key stay as they are."""
+    """`hooks_disabled` is there only where it is true, `judge` only where there is one.
+
+    Records without the keys stay as they are.
+    """
     written: dict[str, JsonValue] = serialise(environment)
     if not environment.hooks_disabled:
         written.pop("hooks_disabled", None)
+    if environment.judge is None:
+        written.pop("judge", None)
     return written
 
 
@@ -141,7 +147,7 @@ class RunLine(_Line):
     run_id: str
     started_at: datetime
     request: JsonValue
-    environment: Annotated[Environment, WrapSerializer(_without_hooks_enabled)]
+    environment: Annotated[Environment, WrapSerializer(_without_what_is_not_there)]
     subjects: tuple[RecordedSubject, ...]
     sources: tuple[RecordedSource, ...] = ()
     skipped: tuple[SkippedSkill, ...] = ()
@@ -171,7 +177,11 @@ class TrialKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialLine(_Line):
-    """One finished trial. Without `error` it was scored; `cost_usd` is null where unknown."""
+    """One finished trial. Without `error` it was scored; `cost_usd` is null where unknown.
+
+    `judging` is what the judge was asked beside the task and the answer, all that it said, and what
+    that cost; null where none was asked.
+    """
 
     line: Literal["trial"] = "trial"
     key: TrialKey
@@ -181,13 +191,20 @@ class TrialLine(_Line):
     transcript: Transcript | None
     usage: Usage = Usage()
     cost_usd: float | None = None
+    judging: Judging | None = None
 
     @classmethod
     def of(cls, outcome: Scored | Errored, fingerprint: str) -> TrialLine:
         key = TrialKey.of(outcome.trial)
         match outcome:
-            case Scored(transcript=transcript, checks=checks):
-                return cls(key=key, fingerprint=fingerprint, checks=checks, transcript=transcript)
+            case Scored(transcript=transcript, checks=checks, judging=judging):
+                return cls(
+                    key=key,
+                    fingerprint=fingerprint,
+                    checks=checks,
+                    transcript=transcript,
+                    judging=judging,
+                )
             case Errored():
                 return cls(
                     key=key,
@@ -196,15 +213,18 @@ class TrialLine(_Line):
                     transcript=outcome.transcript,
                     usage=outcome.usage,
                     cost_usd=outcome.cost_usd,
+                    judging=outcome.judging,
                 )
 
     def outcome_of(self, trial: Trial) -> Outcome:
         """What the trial ended as. Raises ValueError for a line that says neither."""
         if self.error is not None:
-            return Errored(trial, self.error, self.usage, self.cost_usd, self.transcript)
+            return Errored(
+                trial, self.error, self.usage, self.cost_usd, self.transcript, self.judging
+            )
         if self.transcript is None:
             raise ValueError("a trial has neither an answer nor an error")
-        return Scored(trial, self.transcript, self.checks)
+        return Scored(trial, self.transcript, self.checks, self.judging)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,12 +246,16 @@ AnyLine: TypeAlias = Annotated[RunLine | TrialLine | EndLine, Field(discriminato
 LINES: TypeAdapter[RunLine | TrialLine | EndLine] = TypeAdapter(AnyLine)
 
 
-def fingerprint_of(trial: Trial, runner_version: str, model: str) -> str:
+def fingerprint_of(
+    trial: Trial, runner_version: str, model: str, judge: JudgedBy | None = None
+) -> str:
     """What a trial's outcome depends on, as 64 hexadecimal digits.
 
     The arm, the skill with the hashes of its files, the case, the runner and its version, the
-    model, and which repetition it is: with any of them another, it is another trial.
+    model, which repetition it is, and the judge where the case has a rubric: with any of them
+    another, it is another trial.
     """
+    judged_by = (judge.name, judge.model) if judge and trial.case.rubric else ()
     skill = trial.arm.skill
     files = skill.bundle.files if skill.bundle else ()
     parts = (
@@ -241,5 +265,6 @@ def fingerprint_of(trial: Trial, runner_version: str, model: str) -> str:
         trial.case.fingerprint,
         runner_version,
         model,
+        *judged_by,
     )
     return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()

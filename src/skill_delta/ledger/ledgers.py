@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from skill_delta.core.judging import JudgedBy
 from skill_delta.core.scores import Spend, spend_of
 from skill_delta.core.trials import Errored, Halt, Outcome, Scored, Trial
 from skill_delta.ledger.document import EndLine, TrialKey, TrialLine, fingerprint_of
@@ -17,8 +18,8 @@ from skill_delta.ledger.writer import RecordWriter
 class RecordLedger:
     """Writes every trial to a record. What an earlier run left there is not run again.
 
-    It has to be the very same trial: skill, case, runner and model as they are now. A lost one
-    runs again, and what it cost stays on the bill. `versions` and `models` are by runner.
+    It has to be the very same trial: skill, case, runner, model and judge as they are now. A lost
+    one runs again, and what it cost stays on the bill. `versions` and `models` are by runner.
     """
 
     writer: RecordWriter
@@ -26,8 +27,9 @@ class RecordLedger:
     models: Mapping[str, str]
     recorded: Record | None = None
     spent_before: Spend = Spend()
+    judge: JudgedBy | None = None
     stale: set[TrialKey] = field(default_factory=set)
-    """Recorded trials of which the skill, the case, the runner or the model is now another."""
+    """Recorded trials of which the skill, case, runner, model or judge is now another."""
 
     def __post_init__(self) -> None:
         if self.recorded is not None:
@@ -65,7 +67,8 @@ class RecordLedger:
         )
 
     def _fingerprint(self, trial: Trial) -> str:
-        return fingerprint_of(trial, self.versions[trial.runner], self.models[trial.runner])
+        version, model = self.versions[trial.runner], self.models[trial.runner]
+        return fingerprint_of(trial, version, model, self.judge)
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,10 +119,11 @@ class _Reading:
 def _cost_of(line: TrialLine | None) -> Spend:
     if line is None:
         return Spend()
+    judging, answered = line.judging, line.transcript
+    judged = Spend(judging.usage, judging.cost_usd) if judging else Spend()
     if line.error is not None:
-        return Spend(line.usage, line.cost_usd)
-    answered = line.transcript
-    return Spend(answered.usage, answered.cost_usd) if answered else Spend()
+        return Spend(line.usage, line.cost_usd) + judged
+    return (Spend(answered.usage, answered.cost_usd) if answered else Spend()) + judged
 
 
 def _lines(path: Path) -> Iterator[tuple[Place, RunLine | TrialLine | EndLine | None]]:

@@ -68,9 +68,24 @@ class Gate(_Part):
     gates: list[SingleGate]
 
 
+def _is_absent(value: object) -> bool:
+    return value is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spend(_Part):
+    """A part of the bill."""
+
+    tokens: Count
+    cost_usd: float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary(_Part):
-    """The candidate's trials by how they ended, and the whole bill, every arm's."""
+    """The candidate's trials by how they ended, and the whole bill, every arm's.
+
+    `judge` is the part of the bill that judging these trials cost, and there only with a judge.
+    """
 
     passed: Count
     failed: Count
@@ -81,6 +96,7 @@ class Summary(_Part):
     pass_rate: Rate | None
     tokens: Count
     cost_usd: float | None
+    judge: Annotated[Spend | None, Field(exclude_if=_is_absent)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,10 +267,21 @@ class Transcript(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judging(_Part):
+    """What the judge of one trial was: its model, how often it was asked, what that cost."""
+
+    model: str
+    attempts: Count
+    usage: Usage
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(CaseOfRunner):
     """One trial. `repetition` counts from 0; `baseline` is null for the candidate.
 
-    `error` says why there is no score: the error, or why the trial was skipped or not run.
+    `error` says why there is no score: the error, or why the trial was skipped or not run. `usage`
+    and `cost_usd` are without those of `judge`, which is there only where a judge was asked.
     """
 
     arm: Role
@@ -268,6 +295,15 @@ class Outcome(CaseOfRunner):
     latency_ms: float | None
     error: str | None
     transcript: Transcript | None
+    judge: Annotated[Judging | None, Field(exclude_if=_is_absent)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge(_Part):
+    """Who judged by rubrics. `model` is null where it asked none."""
+
+    name: str
+    model: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,6 +330,7 @@ class Environment(_Part):
     """What it takes to measure again. `model` and `runner_versions` are by runner.
 
     `hooks_disabled` is there only where it is true: the candidate ran with its hooks suppressed.
+    `judge` is there only where a case has a rubric.
     """
 
     runner_versions: dict[str, str]
@@ -301,6 +338,7 @@ class Environment(_Part):
     repetitions: Count
     seed: int
     hooks_disabled: Annotated[bool, Field(exclude_if=operator.not_)] = False
+    judge: Annotated[Judge | None, Field(exclude_if=_is_absent)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,12 @@ from skill_delta import __version__
 from skill_delta.core.diagnostics import CheckFlag, SuspectCheck
 from skill_delta.core.gate import GateVerdict
 from skill_delta.core.judgements import Judgement
+from skill_delta.core.judging import JudgedBy, Judging
 from skill_delta.core.paired import Difference, PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Measure, Reading, Scope
 from skill_delta.core.report import BaselineSource, Report
-from skill_delta.core.scores import spend_of
+from skill_delta.core.scores import Spend, own_spend_of
 from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.transcript import Transcript, Usage
 from skill_delta.core.trials import (
@@ -91,8 +92,13 @@ def report_document(report: Report) -> document.ReportDocument:
             repetitions=report.environment.repetitions,
             seed=report.environment.seed,
             hooks_disabled=report.environment.hooks_disabled,
+            judge=_judge(report.environment.judge),
         ),
     )
+
+
+def _judge(judge: JudgedBy | None) -> document.Judge | None:
+    return document.Judge(name=judge.name, model=judge.model or None) if judge else None
 
 
 def _gate(gate: GateVerdict) -> document.Gate:
@@ -146,6 +152,7 @@ def _summary(report: Report) -> document.Summary:
         pass_rate=_exact(summary.pass_rate),
         tokens=summary.spend.usage.tokens,
         cost_usd=_exact(summary.spend.cost_usd),
+        judge=_spend(summary.judge_spend) if report.environment.judge else None,
     )
 
 
@@ -322,9 +329,10 @@ _STATUSES: Mapping[Status, document.OutcomeStatus] = {
 
 def _outcome(outcome: Outcome) -> document.Outcome:
     trial = outcome.trial
-    spend = spend_of(outcome)
+    spend = own_spend_of(outcome)
     result = outcome if isinstance(outcome, Scored) else None
-    transcript = None if isinstance(outcome, Skipped | NotRun) else outcome.transcript
+    ran = None if isinstance(outcome, Skipped | NotRun) else outcome
+    transcript = ran.transcript if ran else None
     return document.Outcome(
         skill=trial.skill,
         case=trial.case.name,
@@ -340,6 +348,16 @@ def _outcome(outcome: Outcome) -> document.Outcome:
         latency_ms=transcript.latency_ms if transcript else None,
         error=None if isinstance(outcome, Scored) else outcome.reason,
         transcript=_transcript(transcript) if transcript else None,
+        judge=_judging(ran.judging) if ran and ran.judging else None,
+    )
+
+
+def _judging(judging: Judging) -> document.Judging:
+    return document.Judging(
+        model=judging.judge.title,
+        attempts=len(judging.replies),
+        usage=_usage(judging.usage),
+        cost_usd=judging.cost_usd,
     )
 
 
@@ -358,6 +376,10 @@ def _checks(checks: Sequence[CheckResult]) -> list[document.Check]:
         )
         for check in checks
     ]
+
+
+def _spend(spend: Spend) -> document.Spend:
+    return document.Spend(tokens=spend.usage.tokens, cost_usd=_exact(spend.cost_usd))
 
 
 def _usage(usage: Usage) -> document.Usage:

@@ -25,6 +25,9 @@ MODEL_RUNNERS = ("openai",)
 
 RUNNERS = ("scripted", *MODEL_RUNNERS)
 
+JUDGES = RUNNERS
+"""What can grade by a rubric, by the same names."""
+
 
 def kebab(name: str) -> str:
     return name.replace("_", "-")
@@ -109,6 +112,12 @@ class Settings(_Checked):
     """The model to ask, or RUNNER=MODEL."""
     base_url: str | None = None
     """The chat-completions endpoint's base URL."""
+    judge: Literal["scripted", "openai"] | None = None
+    """What grades by rubrics: by default openai, or scripted where the run asks no model."""
+    judge_model: str | None = None
+    """The model that judges; by default the one that is judged, which a note warns of."""
+    judge_base_url: str | None = None
+    """The base URL of the judge's own endpoint; by default the runners'."""
     tag: Texts = ()
     """Only cases with one of these tags."""
     case: Texts = ()
@@ -239,6 +248,19 @@ class Settings(_Checked):
     def asking_runners(self) -> tuple[str, ...]:
         """The runners of this run that need a model's name."""
         return tuple(name for name in self.runner if name in MODEL_RUNNERS)
+
+    @property
+    def judge_name(self) -> str:
+        """What grades by rubrics, where a case of the run has one."""
+        asks = self.asking_runners or self.judge_model or self.judge_base_url
+        return self.judge or ("openai" if asks else "scripted")
+
+    @property
+    def judging_model(self) -> str:
+        """The model that judges; empty where none was given."""
+        if self.judge_model is not None:
+            return self.judge_model.strip()
+        return next(map(self.model_of, self.asking_runners), "")
 
     def model_of(self, runner: str) -> str:
         """The model that `runner` asks; empty where none was given."""

@@ -187,7 +187,8 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
     readers = {
         "model": bool(settings.asking_runners),
         "base_url": bool(settings.asking_runners),
-        "replies": "scripted" in settings.runner,
+        "replies": "scripted" in (*settings.runner, settings.judge_name),
+        **dict.fromkeys(("judge_model", "judge_base_url"), settings.judge_name != "scripted"),
         "base": not {"previous", "base"}.isdisjoint(settings.baseline),
         **dict.fromkeys(("adaptive", "min_repeats"), gated),
         **dict.fromkeys(("gate", "margin", "confidence"), bool(settings.baseline)),
@@ -199,6 +200,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "model": "no runner of this run asks a model",
         "base_url": "no runner of this run asks a model",
         "replies": "the scripted runner is not part of this run",
+        **dict.fromkeys(("judge_model", "judge_base_url"), "the scripted judge asks no model"),
         "base": "neither previous nor base is a baseline of this run",
         "adaptive": "only gate interval with a min-delta looks again",
         "on_inconclusive": "only gate interval with a min-delta can be inconclusive",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -31,6 +31,7 @@ from skill_delta.wiring.check import (
     Unchanged,
     check,
 )
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class ActionRequest:
     pull_request: int | None = None
     """The pull request that a maintainer wants measured, where a dispatch names one."""
     config: str | None = None
-    key: SecretStr | None = None
+    keys: Keys = field(default_factory=Keys)
     token: SecretStr | None = None
 
 
@@ -81,7 +82,6 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
     """
     request = _as_dispatched(request)
     host = _Host(request, datetime.now(UTC))
-    key = request.key.get_secret_value() if request.key else None
     trigger = request.event.trigger
     # A run that a maintainer dispatched has the secrets, whoever wrote the pull request.
     from_outside = (
@@ -94,7 +94,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
             command="action",
             flags=request.flags,
             config=request.config,
-            key=key,
+            keys=request.keys,
             without_key=FORK if from_outside or request.event.is_dependabot else "",
             starting=host.begin,
             remote=_remote(request),
@@ -102,7 +102,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
         terminal,
     )
     token = request.token.get_secret_value() if request.token else None
-    teller = _Teller(request, host, terminal, _redactor(outcome, key, token))
+    teller = _Teller(request, host, terminal, _redactor(outcome, request.keys, token))
     return teller.tell(outcome)
 
 
@@ -145,13 +145,13 @@ def _remote(request: ActionRequest) -> RemoteRepository | None:
     return RemoteRepository(f"{event.server_url}/{event.repository}", token)
 
 
-def _redactor(outcome: CheckOutcome, key: str | None, token: str | None) -> Redactor:
+def _redactor(outcome: CheckOutcome, keys: Keys, token: str | None) -> Redactor:
     settings = None if isinstance(outcome, Unchanged) else outcome.settings
     if settings is None:
-        return Redactor(filter(None, (key, token)))
-    from skill_delta.wiring.assembly import redactor_for  # noqa: PLC0415 - it is loaded by now
+        return Redactor(filter(None, (*keys.given, token)))
+    from skill_delta.wiring.endpoints import redactor_for  # noqa: PLC0415 - it is loaded by now
 
-    return redactor_for(settings.base_url, key, token)
+    return redactor_for(settings, keys, token)
 
 
 def _refs(request: ActionRequest) -> Refs:

@@ -30,6 +30,7 @@ from skill_delta.settings.commands import COMMANDS
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES, settle
 from skill_delta.wiring.assembly import Candidate, Surroundings, Task, evaluate
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.records import Keeping
 from skill_delta.wiring.report_folder import ReportFolder
 from skill_delta.wiring.terminal import Terminal
@@ -128,7 +129,7 @@ def record_in(workspace: Path, settings: Settings) -> Path | None:
 def measure(
     changes: PullRequestChanges,
     settings: Settings,
-    key: str | None,
+    keys: Keys,
     terminal: Terminal,
     scratch: Path,
     config: str | None,
@@ -155,7 +156,7 @@ def measure(
             notes=tuple(_history_notes(evaluated, candidates, history)),
         )
 
-    task = Task(candidates, settings, history, key, terminal, objections, around, Keeping(record))
+    task = Task(candidates, settings, history, keys, terminal, objections, around, Keeping(record))
     return evaluate(task)
 
 

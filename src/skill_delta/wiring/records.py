@@ -98,7 +98,8 @@ def kept(
             if writer.problem:
                 raise UserError(writer.problem)  # without its head nothing of it can be read
             versions, models = environment.runners, environment.models
-            return RecordLedger(writer, versions, models, keeping.resumed)
+            judge = environment.judge
+            return RecordLedger(writer, versions, models, keeping.resumed, judge=judge)
 
         line = run_line(ready, request, environment, keeping.run_id or new_run_id(), started_at)
         if keeping.legs is not None:
@@ -149,7 +150,7 @@ def notes_of(ledger: Ledger) -> Iterator[str]:
             if ledger.stale:
                 yield (
                     f"{count(len(ledger.stale), 'recorded trial')} could not be used: the skill, "
-                    "the case, the runner or the model is another now"
+                    "the case, the runner, the model or the judge is another now"
                 )
             if ledger.writer.problem:
                 yield ledger.writer.problem

@@ -111,10 +111,10 @@ def _as_it_was(outcome: Outcome) -> Outcome:
 def _regraded(outcome: Outcome) -> Outcome:
     """The same answer, judged again. What was lost without an answer stays lost."""
     match outcome:
-        case Scored(transcript=transcript):
-            return graded(outcome.trial, transcript)
-        case Errored(transcript=transcript) if transcript is not None:
-            return graded(outcome.trial, transcript)
+        case Scored(transcript=transcript, judging=judging):
+            return graded(outcome.trial, transcript, judging)
+        case Errored(transcript=transcript, judging=judging) if transcript is not None:
+            return graded(outcome.trial, transcript, judging)
         case _:
             return outcome
 

@@ -25,6 +25,7 @@ CORE_ORDER = (
     "trials",
     "conversation",
     "prompt",
+    "agreement",
     "scores",
     "intervals",
     "inference",

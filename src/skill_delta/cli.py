@@ -89,7 +89,7 @@ def selfcheck(
 
 
 @app.command()
-def report(
+def report(  # noqa: PLR0913, PLR0917 - each is a flag
     record: Annotated[Path, typer.Argument(metavar="RECORD", help="A run record.")],
     json_output: Annotated[str | None, typer.Option(help="Write the JSON report here.")] = None,
     junit_output: Annotated[str | None, typer.Option(help="Write a JUnit report here.")] = None,
@@ -102,13 +102,32 @@ def report(
     evals: Annotated[
         Path | None, typer.Option(help="Regrade by the checks of these eval files.")
     ] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Ask this judge again: scripted or openai.")
+    ] = None,
+    judge_model: Annotated[
+        str | None, typer.Option(help="The model that judges [the recorded judge's].")
+    ] = None,
+    judge_base_url: Annotated[
+        str | None, typer.Option(help="Base URL of the judge's endpoint.")
+    ] = None,
+    replies: Annotated[str | None, typer.Option(help="What the scripted judge says.")] = None,
 ) -> None:
-    """Render a run record's report again, without a model call."""
+    """Render a run record's report again, without a model call unless a judge is named."""
     from skill_delta.wiring import replay  # noqa: PLC0415 - as above
 
     named = {"json": json_output, "junit": junit_output, "markdown": markdown_output}
-    outputs = {name: path for name, path in named.items() if path is not None}
-    raise typer.Exit(replay.report(record, outputs, _terminal(), regrade=regrade, evals=evals))
+    asked = {"judge": judge, "judge_model": judge_model, "judge_base_url": judge_base_url}
+    code = replay.report(
+        record,
+        {name: path for name, path in named.items() if path is not None},
+        _terminal(),
+        regrade=regrade,
+        evals=evals,
+        judge={k: v for k, v in {**asked, "replies": replies}.items() if v is not None},
+        keys=_keys(),
+    )
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from command_line import CommandLine
-from model_stand_in import ModelStandIn, Received, says
+from model_stand_in import ModelStandIn, Received, refuses, says
 
 SKILL = "---\nname: greeter\ndescription: Greets.\n---\nGreet people by name.\n"
 CASES = """\
@@ -345,3 +345,173 @@ def test_resuming_does_not_mix_judges(skill: Path, skill_delta: CommandLine) -> 
         "judge is another now"
     ) in other.out
     assert len(judge.requests) == 1
+
+
+# ---------------------------------------------------------------- judging again
+
+
+@pytest.fixture
+def recorded(skill: Path, skill_delta: CommandLine) -> Path:
+    """Three answers of either arm, judged by the scripted judge."""
+    path = skill_delta.folder / "run.jsonl"
+    skill_delta("run", skill, *BOTH, "--repeat", "3", "--record", path)
+    return path
+
+
+def replies_in(folder: Path, judge: str) -> Path:
+    path = folder / "judge.yaml"
+    path.write_text(f"judge:\n{judge}")
+    return path
+
+
+AGAIN = """\
+  - {contains: dear, verdicts: [{passed: true, evidence: Ada}, {passed: false}]}
+  - {passed: false, cost_usd: 0.5}
+"""
+
+
+def test_a_judge_can_be_asked_again(recorded: Path, skill_delta: CommandLine) -> None:
+    """The report goes by the new verdicts, and says which of them changed."""
+    replies = replies_in(recorded.parent, AGAIN)
+
+    again = skill_delta(
+        *("report", recorded, "--regrade", "--judge", "scripted", "--replies", replies),
+        *("--json-output", "again.json"),
+    )
+
+    told = json.loads((skill_delta.folder / "again.json").read_text())
+    assert again.exit_code == 1
+    assert "judged again by scripted (as before): 3 of 12 verdicts changed (judge noise 25%)" in (
+        again.out
+    )
+    assert (
+        'greeter :: greets Ada: judge[1] "It is warm.": 3 of 6 verdicts the same when judged again'
+    ) in again.out
+    assert "judge[0]" not in again.out.split("Notes", 1)[1]
+    assert told["judge_agreement"]["flip_rate"] == 0.25
+    assert [line["same"] for line in told["judge_agreement"]["lines"]] == [6, 3]
+
+
+def test_both_judgings_are_on_the_bill(recorded: Path, skill_delta: CommandLine) -> None:
+    """Six answers at a cent before, three at half a dollar now."""
+    replies = replies_in(recorded.parent, AGAIN)
+
+    again = skill_delta(
+        *("report", recorded, "--regrade", "--judge", "scripted", "--replies", replies),
+        *("--json-output", "again.json"),
+    )
+
+    summary = json.loads((skill_delta.folder / "again.json").read_text())["summary"]
+    assert again.exit_code == 1
+    assert summary["judge"] == {"tokens": 0, "cost_usd": 1.5}
+    assert summary["cost_usd"] == pytest.approx(6 * 0.001 + 6 * 0.01 + 1.5)
+
+
+def test_another_judge_is_asked_at_its_own_endpoint(
+    recorded: Path, skill_delta: CommandLine
+) -> None:
+    """The answers are those of the record; no model is asked for one."""
+    with ModelStandIn(says(verdict(True, True))) as judge:
+        again = skill_delta(
+            *("report", recorded, "--regrade", "--judge-model", "gpt-5"),
+            *("--judge-base-url", judge.url),
+            env={"SKILL_DELTA_JUDGE_API_KEY": JUDGES_KEY},
+        )
+
+    assert again.out.startswith("Plan: 6 recorded answers judged by gpt-5\n")
+    assert "judged again by gpt-5 (in the record by scripted): 0 of 12 verdicts changed" in (
+        again.out
+    )
+    assert len(judge.requests) == 6
+    assert {request.headers["authorization"] for request in judge.requests} == {
+        f"Bearer {JUDGES_KEY}"
+    }
+
+
+def test_a_trial_that_was_lost_for_want_of_a_verdict_can_be_judged(
+    skill: Path, skill_delta: CommandLine
+) -> None:
+    """Its answer was paid for, and is in the record."""
+    replies = skill / "evals" / "replies.yaml"
+    whole = replies.read_text()
+    replies.write_text(whole.partition("judge:")[0] + "judge: [{error: 503 from the judge}]")
+    lost = skill_delta("run", skill, *BOTH, "--record", "run.jsonl")
+    replies.write_text(whole)
+
+    again = skill_delta(
+        *("report", "run.jsonl", "--regrade", "--judge", "scripted", "--replies", replies)
+    )
+
+    assert "judge: 503 from the judge" in lost.out
+    assert again.exit_code == 0
+    assert "no verdict could be compared" in again.out
+    assert "2 answers could not be compared" in again.out
+
+
+def test_a_judge_that_refuses_everything_ends_it(recorded: Path, skill_delta: CommandLine) -> None:
+    """There is no report to make of that."""
+    with ModelStandIn(refuses(401)) as judge:
+        again = skill_delta(
+            *("report", recorded, "--regrade", "--judge-model", "gpt-5"),
+            *("--judge-base-url", judge.url),
+        )
+
+    assert again.exit_code == 3
+    assert "it wants a key; set SKILL_DELTA_JUDGE_API_KEY or OPENAI_API_KEY" in again.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "told"),
+    [
+        (("--judge-model", "gpt-5"), 2, "--judge-model has no effect: only --regrade reads it"),
+        (("--regrade", "--replies", "x.yaml"), 2, "x.yaml"),
+        (("--regrade", "--judge", "scripted"), 2, "add --replies"),
+        (("--regrade", "--judge", "openai"), 2, "name one with --judge-model"),
+        (("--regrade", "--judge-model", "gpt-5"), 3, "set SKILL_DELTA_JUDGE_API_KEY"),
+    ],
+)
+def test_what_cannot_be_judged_again_is_told(
+    recorded: Path, skill_delta: CommandLine, flags: tuple[str, ...], code: int, told: str
+) -> None:
+    """Before anyone is asked."""
+    again = skill_delta("report", recorded, *flags)
+
+    assert again.exit_code == code
+    assert told in again.err
+
+
+def test_a_record_without_a_rubric_has_nothing_to_judge(
+    skill: Path, skill_delta: CommandLine
+) -> None:
+    """Silence would look like a verdict."""
+    (skill / "evals" / "cases.yaml").write_text(
+        "cases: [{name: a, task: t, assertions: [{kind: contains, value: Hello}]}]"
+    )
+    skill_delta("run", skill, "--runner", "scripted", "--record", "run.jsonl")
+    replies = skill / "evals" / "replies.yaml"
+
+    again = skill_delta(
+        *("report", "run.jsonl", "--regrade", "--judge", "scripted", "--replies", replies)
+    )
+
+    assert again.exit_code == 2
+    assert "no recorded answer is to a case with a rubric" in again.err
+
+
+def test_rubric_lines_that_were_put_right_keep_the_verdicts_of_the_others(
+    recorded: Path, skill: Path, skill_delta: CommandLine
+) -> None:
+    """Under `--evals`; what the judge was never asked is not evaluated, and so no pass."""
+    evals = skill / "evals" / "cases.yaml"
+    evals.write_text(CASES.replace("It names Ada., It is warm.", "It is warm., It is brief."))
+
+    again = skill_delta(
+        *("report", recorded, "--regrade", "--evals", evals, "--json-output", "again.json")
+    )
+
+    first = json.loads((skill_delta.folder / "again.json").read_text())["outcomes"][0]
+    assert again.exit_code == 1
+    assert [(check["id"], check["passed"]) for check in first["checks"]] == [
+        ("judge[0]", True),
+        ("judge[1]", None),
+    ]

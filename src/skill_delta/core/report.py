@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from skill_delta.core.agreement import Agreement
 from skill_delta.core.changes import SkillChange
 from skill_delta.core.diagnostics import Diagnostics, diagnose
 from skill_delta.core.gate import GateVerdict
@@ -130,6 +131,8 @@ class Report:
     """How many trials fewer were run than every planned look would have taken."""
     spent_before: Spend = Spend()
     """What trials cost that were lost in an earlier run and had to be run again."""
+    agreement: Agreement | None = None
+    """How recorded answers fared that a judge was asked about again; None where none was."""
 
     @cached_property
     def candidate(self) -> tuple[Outcome, ...]:

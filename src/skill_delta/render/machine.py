@@ -14,12 +14,12 @@ from skill_delta import __version__
 from skill_delta.core.diagnostics import CheckFlag, SuspectCheck
 from skill_delta.core.gate import GateVerdict
 from skill_delta.core.judgements import Judgement
-from skill_delta.core.judging import JudgedBy, Judging
+from skill_delta.core.judging import Judging
 from skill_delta.core.paired import Difference, PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Measure, Reading, Scope
 from skill_delta.core.report import BaselineSource, Report
-from skill_delta.core.scores import Spend, own_spend_of
+from skill_delta.core.scores import own_spend_of
 from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.transcript import Transcript, Usage
 from skill_delta.core.trials import (
@@ -34,6 +34,7 @@ from skill_delta.core.trials import (
 )
 from skill_delta.render import document
 from skill_delta.render.escape import encodable
+from skill_delta.render.judge_document import agreement_part, judged_by, spend_part
 
 _DOCUMENT = TypeAdapter(document.ReportDocument)
 
@@ -92,13 +93,10 @@ def report_document(report: Report) -> document.ReportDocument:
             repetitions=report.environment.repetitions,
             seed=report.environment.seed,
             hooks_disabled=report.environment.hooks_disabled,
-            judge=_judge(report.environment.judge),
+            judge=judged_by(judge) if (judge := report.environment.judge) else None,
         ),
+        judge_agreement=agreement_part(report.agreement) if report.agreement else None,
     )
-
-
-def _judge(judge: JudgedBy | None) -> document.Judge | None:
-    return document.Judge(name=judge.name, model=judge.model or None) if judge else None
 
 
 def _gate(gate: GateVerdict) -> document.Gate:
@@ -152,7 +150,7 @@ def _summary(report: Report) -> document.Summary:
         pass_rate=_exact(summary.pass_rate),
         tokens=summary.spend.usage.tokens,
         cost_usd=_exact(summary.spend.cost_usd),
-        judge=_spend(summary.judge_spend) if report.environment.judge else None,
+        judge=spend_part(summary.judge_spend) if report.environment.judge else None,
     )
 
 
@@ -376,10 +374,6 @@ def _checks(checks: Sequence[CheckResult]) -> list[document.Check]:
         )
         for check in checks
     ]
-
-
-def _spend(spend: Spend) -> document.Spend:
-    return document.Spend(tokens=spend.usage.tokens, cost_usd=_exact(spend.cost_usd))
 
 
 def _usage(usage: Usage) -> document.Usage:

@@ -105,7 +105,8 @@ def evaluate(task: Task) -> Report:
         request = replace(request, policy=policy, objections=tuple(task.objections))
     runners = runners_of(settings, task.candidates, task.keys)
     ready = _surrounded(prepare(skills, request, runners, task.baselines), task.surroundings())
-    judge = _judge_for(ready, task)
+    is_judged = any(case.rubric for subject in ready.subjects for case in subject.cases)
+    judge = judge_of(settings, task.candidates, task.keys) if is_judged else None
     if settings.on_inconclusive == "fail":
         _refuse_unreachable(ready, request.policy)
     if any(asked.costs_money for asked in _asked(runners, judge)):
@@ -285,13 +286,11 @@ def runners_of(
     return runners
 
 
-def _judge_for(ready: Prepared, task: Task) -> Judge | None:
-    """The judge, where a case of this run has a rubric. Nothing is sent yet."""
-    if not any(case.rubric for subject in ready.subjects for case in subject.cases):
-        return None
-    if task.settings.judge_name == "scripted":
-        return ScriptedJudge(_judge_replies(task.settings, task.candidates))
-    return asking_judge(task.settings, task.keys)
+def judge_of(settings: Settings, candidates: Sequence[Candidate], keys: Keys) -> Judge:
+    """The judge asked for. Nothing is sent yet."""
+    if settings.judge_name == "scripted":
+        return ScriptedJudge(_judge_replies(settings, candidates))
+    return asking_judge(settings, keys)
 
 
 def _replies(settings: Settings, candidates: Sequence[Candidate]) -> tuple[Reply, ...]:

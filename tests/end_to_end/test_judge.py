@@ -179,6 +179,7 @@ def test_a_judge_has_a_model_a_url_and_a_key_of_its_own(
     run, to_model, to_judge = judged_over_http(skill, skill_delta, env=env)
 
     assert run.exit_code == 0
+    assert "= 2 runs\nJudge: gpt-5 judges every run of 1 case\n" in run.out
     assert [request.json["model"] for request in to_judge] == ["gpt-5", "gpt-5"]
     assert {request.json["model"] for request in to_model} == {"gpt-5-mini"}
     assert {request.headers["authorization"] for request in to_judge} == {f"Bearer {JUDGES_KEY}"}

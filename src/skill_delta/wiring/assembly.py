@@ -33,6 +33,7 @@ from skill_delta.preparation import (
     Selection,
     ceiling_of_runs,
     chosen_cases,
+    judged_by,
     labels,
     prepare,
 )
@@ -112,6 +113,8 @@ def evaluate(task: Task) -> Report:
     if any(asked.costs_money for asked in _asked(runners, judge)):
         cases = chosen_cases(skills, request.selection)
         task.terminal.say(f"{ceiling_of_runs(request, cases, len(runners))}\n")
+    if judge is not None and judge.costs_money:
+        task.terminal.say(f"{judged_by(ready.subjects, judge.by)}\n")
     environment = Environment(
         seed=request.seed,
         runners={name: runner.version for name, runner in runners.items()},

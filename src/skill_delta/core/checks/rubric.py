@@ -85,7 +85,7 @@ class _Reply(BaseModel):
     verdicts: list[_Entry]
 
 
-_FENCED = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
+_FENCED = re.compile(r"\A```(?:json)?[ \t\r]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
 
 
 def read_verdicts(reply: str, lines: int) -> tuple[LineVerdict, ...]:

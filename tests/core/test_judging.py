@@ -20,6 +20,7 @@ from skill_delta.core.judging import (
     family,
     kinship,
     question_of,
+    unheld,
 )
 from skill_delta.core.suite import Case, Check
 
@@ -89,6 +90,11 @@ def test_no_text_can_close_its_own_part(
     assert prompt.count(mark) == 6
     inside = prompt.split(f"<response {mark}>\n", 1)[1].split(f"\n</response {mark}>", 1)[0]
     assert inside == answer + forged
+
+
+def test_a_mark_that_a_text_holds_is_passed_over() -> None:
+    """However unlikely that is."""
+    assert unheld(iter(["aa", "bb", "cc"]), ["x bb", "aaa"]) == "cc"
 
 
 @given(st.lists(st.text(), min_size=1, max_size=4))

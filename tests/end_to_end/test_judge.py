@@ -38,7 +38,7 @@ judge:
     cost_usd: 0.01
 """
 BOTH = ("--runner", "scripted", "--baseline", "none", "--json-output", "report.json")
-KEY, JUDGES_KEY = "sk-runner-0123456789abcdef", "sk-judge-0123456789abcdef"
+KEY, JUDGES_KEY = "sk-runner-0123456789abcdef", "the-judges-own-0123456789"
 
 
 @pytest.fixture
@@ -240,6 +240,23 @@ def test_no_key_of_the_judge_reaches_an_output(skill: Path, skill_delta: Command
     assert JUDGES_KEY not in run.all
 
 
+def test_what_the_judges_url_holds_reaches_no_output(skill: Path, skill_delta: CommandLine) -> None:
+    """A password in it is a secret like any other."""
+    password = "hunter2-of-the-judge"
+    entries = [{"line": n, "passed": False, "reason": password} for n in range(2)]
+    with ModelStandIn(says(json.dumps({"verdicts": entries}))) as judge:
+        run = skill_delta(
+            *("run", skill, "--runner", "scripted", "--record", "run.jsonl"),
+            *("--judge-model", "gpt-5", "--markdown-output", "r.md", "--judge-base-url"),
+            judge.url.replace("http://", f"http://ada:{password}@"),
+        )
+
+    assert "the judge says no: (redacted)" in run.out
+    for name in ("r.md", "run.jsonl"):
+        assert password not in (skill_delta.folder / name).read_text()
+    assert password not in run.all
+
+
 @pytest.mark.parametrize(
     ("flags", "env", "code", "told"),
     [
@@ -427,6 +444,40 @@ def test_another_judge_is_asked_at_its_own_endpoint(
     assert {request.headers["authorization"] for request in judge.requests} == {
         f"Bearer {JUDGES_KEY}"
     }
+
+
+def test_as_many_answers_are_judged_at_once_as_the_run_had_trials(
+    skill: Path, skill_delta: CommandLine
+) -> None:
+    """One after the other needs one connection."""
+    skill_delta("run", skill, *BOTH, "--repeat", "3", "--concurrency", "1", "--record", "1.jsonl")
+
+    with ModelStandIn(says(verdict(True, True))) as judge:
+        skill_delta(
+            *("report", "1.jsonl", "--regrade", "--judge-model", "gpt-5"),
+            *("--judge-base-url", judge.url),
+        )
+
+    assert len(judge.requests) == 6
+    assert judge.connections == 1
+
+
+def test_a_note_on_the_judges_family_is_of_the_judge_that_was_asked(
+    skill: Path, skill_delta: CommandLine
+) -> None:
+    """Not of the one before it."""
+    ran, _, _ = judged_over_http(skill, skill_delta, "--record", "run.jsonl")
+
+    def again(model: str) -> str:
+        with ModelStandIn(says(verdict(True, True))) as judge:
+            return skill_delta(
+                *("report", "run.jsonl", "--regrade", "--judge-model", model),
+                *("--judge-base-url", judge.url),
+            ).out
+
+    assert "of one family (gpt)" in ran.out
+    assert "of one family" not in again("claude-opus-4")
+    assert again("gpt-4.1").count("of one family (gpt)") == 1
 
 
 def test_a_trial_that_was_lost_for_want_of_a_verdict_can_be_judged(

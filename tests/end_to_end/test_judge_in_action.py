@@ -19,7 +19,7 @@ cases:
     task: Where is my order?
     judge: {rubric: [It asks the customer to wait.]}
 """
-KEY, JUDGES_KEY = "sk-runner-0123456789abcdef", "sk-judge-0123456789abcdef"
+KEY, JUDGES_KEY = "sk-runner-0123456789abcdef", "the-judges-own-0123456789"
 
 
 @pytest.fixture

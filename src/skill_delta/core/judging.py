@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -67,19 +67,23 @@ class Question:
                 for number, line in enumerate(self.lines)
             ),
         }
-        mark = _mark_for(parts)
+        mark = unheld(_marks(parts), parts.values())
         return "\n\n".join(
             f"<{name} {mark}>\n{text}\n</{name} {mark}>" for name, text in parts.items()
         )
 
 
-def _mark_for(parts: Mapping[str, str]) -> str:
-    """A mark that none of the texts holds; it follows from all of them, so none can foresee it."""
+def _marks(parts: Mapping[str, str]) -> Iterator[str]:
+    """Marks that follow from all of the texts, so that none of them can foresee one."""
     mark = json.dumps(parts)
     while True:
         mark = sha256(mark.encode("ascii")).hexdigest()[:32]
-        if not any(mark in text for text in parts.values()):
-            return mark
+        yield mark
+
+
+def unheld(marks: Iterator[str], texts: Collection[str]) -> str:
+    """The first of the marks that none of the texts holds."""
+    return next(mark for mark in marks if not any(mark in text for text in texts))
 
 
 def question_of(skill: str, case: Case, answer: str) -> Question | None:

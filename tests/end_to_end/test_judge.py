@@ -462,6 +462,24 @@ def test_as_many_answers_are_judged_at_once_as_the_run_had_trials(
     assert judge.connections == 1
 
 
+@pytest.mark.parametrize("at_once", [0, -1, 10**9])
+def test_a_record_cannot_say_that_nobody_is_ever_asked(
+    at_once: int, recorded: Path, skill_delta: CommandLine
+) -> None:
+    """Anyone may have written it."""
+    head, *rest = recorded.read_text().splitlines(keepends=True)
+    run = json.loads(head)
+    run["request"]["at_once"] = at_once
+    recorded.write_text("".join((json.dumps(run) + "\n", *rest)))
+    replies = replies_in(recorded.parent, "  - {passed: true}\n")
+
+    again = skill_delta(
+        *("report", recorded, "--regrade", "--judge", "scripted", "--replies", replies)
+    )
+
+    assert "verdicts changed" in again.out
+
+
 def test_a_note_on_the_judges_family_is_of_the_judge_that_was_asked(
     skill: Path, skill_delta: CommandLine
 ) -> None:
@@ -520,6 +538,7 @@ def test_a_judge_that_refuses_everything_ends_it(recorded: Path, skill_delta: Co
         (("--regrade", "--judge", "scripted"), 2, "add --replies"),
         (("--regrade", "--judge", "openai"), 2, "name one with --judge-model"),
         (("--regrade", "--judge-model", "gpt-5"), 3, "set SKILL_DELTA_JUDGE_API_KEY"),
+        (("--regrade", "--judge-model", "m", "--replies", "x"), 2, "--replies has no effect"),
     ],
 )
 def test_what_cannot_be_judged_again_is_told(

@@ -25,8 +25,8 @@ MODEL_RUNNERS = ("openai",)
 
 RUNNERS = ("scripted", *MODEL_RUNNERS)
 
-JUDGES = RUNNERS
-"""What can grade by a rubric, by the same names."""
+MOST_AT_ONCE = 1000
+"""The most trials that run at the same time."""
 
 
 def kebab(name: str) -> str:
@@ -160,7 +160,7 @@ class Settings(_Checked):
     """Bars per skill name (config file only)."""
     fail_on_error: bool | None = None
     """Whether a lost trial of the candidate fails the gate: by default under gate point alone."""
-    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
+    concurrency: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = 8
     """How many trials run at once."""
     max_cost: Amount | None = None
     """No new trial starts once this many US dollars are spent."""

@@ -26,7 +26,7 @@ from skill_delta.ledger.reader import Record, read_record
 from skill_delta.ports import Judge
 from skill_delta.preparation import Prepared, RunRequest
 from skill_delta.render.terminal import render_terminal
-from skill_delta.settings.model import Settings, kebab
+from skill_delta.settings.model import MOST_AT_ONCE, Settings, kebab
 from skill_delta.settings.reading import settle
 from skill_delta.wiring.assembly import judge_of
 from skill_delta.wiring.endpoints import redactor_for
@@ -85,8 +85,11 @@ def _settings(judge: Mapping[str, JsonValue], record: Record) -> Settings:
 
 
 def _judge(settings: Settings, keys: Keys) -> Judge:
-    if settings.judge_name == "scripted" and settings.replies is None:
+    scripted = settings.judge_name == "scripted"
+    if scripted and settings.replies is None:
         raise UserError("the scripted judge needs a file to judge from", hint="add --replies")
+    if settings.replies is not None and not scripted:
+        raise UserError("--replies has no effect: the judge is not scripted")
     return judge_of(settings, (), keys)
 
 
@@ -129,7 +132,9 @@ def _judged_again(
 
     async def story() -> Report:
         try:
-            found = await judge_again(record, ready.subjects, judge, request.at_once)
+            # Anyone may have written the record, and any number into it.
+            at_once = min(max(1, request.at_once), MOST_AT_ONCE)
+            found = await judge_again(record, ready.subjects, judge, at_once)
         finally:
             await judge.close()
 

@@ -353,7 +353,7 @@ def test_further_looks_make_a_pass_reachable(greeter: Path, skill_delta: Command
         ({"runner": ["scripted"]}, "scripted", ""),
         ({"model": ["gpt-5-mini"]}, "openai", "gpt-5-mini"),
         ({"model": ["gpt-5-mini"], "judge_model": "o3"}, "openai", "o3"),
-        ({"model": ["gpt-5-mini"], "judge": "scripted"}, "scripted", "gpt-5-mini"),
+        ({"model": ["gpt-5-mini"], "judge": "scripted"}, "scripted", ""),
         ({"runner": ["scripted"], "judge_model": "o3"}, "openai", "o3"),
         ({"runner": ["scripted"], "judge_base_url": "http://x.test"}, "openai", ""),
         ({"runner": ["scripted", "openai"], "model": ["openai=gpt-5"]}, "openai", "gpt-5"),

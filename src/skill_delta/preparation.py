@@ -136,7 +136,7 @@ def ceiling_of_runs(request: RunRequest, cases: int, runners: int) -> str:
     )
 
 
-def judged_by(subjects: Sequence[Subject], judge: JudgedBy) -> str:
+def plan_of_judging(subjects: Sequence[Subject], judge: JudgedBy) -> str:
     """Who judges, and how many of the cases, in one line beside the plan."""
     judged = sum(bool(case.rubric) for subject in subjects for case in subject.cases)
     return f"Judge: {judge.title} judges every run of {count(judged, 'case')}"

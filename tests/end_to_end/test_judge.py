@@ -274,7 +274,12 @@ def test_what_the_judges_url_holds_reaches_no_output(skill: Path, skill_delta: C
             2,
             "--judge-model has no effect: the scripted judge asks no model",
         ),
-        (("--judge", "gpt-5"), {}, 2, "--judge: "),
+        (
+            ("--judge", "gpt-5"),
+            {},
+            2,
+            "--judge: there is no judge 'gpt-5'; the judges are scripted, openai",
+        ),
         (
             ("--judge-model", "m", "--judge-base-url", "http://x.test", "--max-cost", "1"),
             {},

@@ -25,6 +25,9 @@ MODEL_RUNNERS = ("openai",)
 
 RUNNERS = ("scripted", *MODEL_RUNNERS)
 
+JUDGES = ("scripted", *MODEL_RUNNERS)
+"""What can grade by a rubric: whatever answers a bare question."""
+
 MOST_AT_ONCE = 1000
 """The most trials that run at the same time."""
 
@@ -112,8 +115,8 @@ class Settings(_Checked):
     """The model to ask, or RUNNER=MODEL."""
     base_url: str | None = None
     """The chat-completions endpoint's base URL."""
-    judge: Literal["scripted", "openai"] | None = None
-    """What grades by rubrics: by default openai, or scripted where the run asks no model."""
+    judge: str | None = None
+    """What grades by rubrics: by default what asks the run's model, scripted where none is asked."""
     judge_model: str | None = None
     """The model that judges; by default the one that is judged, which a note warns of."""
     judge_base_url: str | None = None
@@ -223,6 +226,17 @@ class Settings(_Checked):
             raise PydanticCustomError("runner", "name at least one runner")
         return names
 
+    @field_validator("judge")
+    @classmethod
+    def _known_judge(cls, name: str | None) -> str | None:
+        if name is not None and name not in JUDGES:
+            raise PydanticCustomError(
+                "judge",
+                "there is no judge '{name}'; the judges are {known}",
+                {"name": name, "known": ", ".join(JUDGES)},
+            )
+        return name
+
     @field_validator(
         "min_delta", mode="before", json_schema_input_type=float | str | dict[str, float]
     )
@@ -252,15 +266,18 @@ class Settings(_Checked):
     @property
     def judge_name(self) -> str:
         """What grades by rubrics, where a case of the run has one."""
-        asks = self.asking_runners or self.judge_model or self.judge_base_url
-        return self.judge or ("openai" if asks else "scripted")
+        if self.judge is not None:
+            return self.judge
+        is_described = self.judge_model is not None or self.judge_base_url is not None
+        return next(iter(self.asking_runners), MODEL_RUNNERS[0] if is_described else "scripted")
 
     @property
     def judging_model(self) -> str:
-        """The model that judges; empty where none was given."""
+        """The model that judges; empty where none was given, or none is asked."""
         if self.judge_model is not None:
             return self.judge_model.strip()
-        return next(map(self.model_of, self.asking_runners), "")
+        name = self.judge_name
+        return self.model_of(name) if name in self.asking_runners else ""
 
     def model_of(self, runner: str) -> str:
         """The model that `runner` asks; empty where none was given."""

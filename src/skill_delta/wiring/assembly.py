@@ -33,8 +33,8 @@ from skill_delta.preparation import (
     Selection,
     ceiling_of_runs,
     chosen_cases,
-    judged_by,
     labels,
+    plan_of_judging,
     prepare,
 )
 from skill_delta.providers import PROVIDERS
@@ -114,7 +114,7 @@ def evaluate(task: Task) -> Report:
         cases = chosen_cases(skills, request.selection)
         task.terminal.say(f"{ceiling_of_runs(request, cases, len(runners))}\n")
     if judge is not None and judge.costs_money:
-        task.terminal.say(f"{judged_by(ready.subjects, judge.by)}\n")
+        task.terminal.say(f"{plan_of_judging(ready.subjects, judge.by)}\n")
     environment = Environment(
         seed=request.seed,
         runners={name: runner.version for name, runner in runners.items()},

@@ -46,27 +46,30 @@ def asking_runner(name: str, settings: Settings, keys: Keys) -> Runner:
 
 
 def asking_judge(settings: Settings, keys: Keys) -> Judge:
-    """A judge that asks a model: its own, at its own endpoint, else the runners'.
+    """A judge that asks a model: its own, at its own endpoint, else its namesake runner's.
 
-    The runners' key goes with it only to the server that they ask: no other is shown it. Raises
-    `UserError` where no model is named, `ServiceError` where there is no key to ask it with.
+    The runner's key goes with it only to the server that the runner asks: no other is shown it.
+    Raises `UserError` where no model is named, `ServiceError` where there is no key to ask it with.
     """
-    vendor, model = PROVIDERS[settings.judge_name], settings.judging_model
+    name, model = settings.judge_name, settings.judging_model
+    vendor, others = PROVIDERS[name], settings.asking_runners
     if not model:
         raise UserError(
             "a case has a rubric, and the judge needs a model",
             hint="name one with --judge-model, as the provider spells it",
         )
-    runners_url = settings.base_url or vendor.base_url
+    is_the_runners = name in others or not others
+    runners_url = (settings.base_url if is_the_runners else None) or vendor.base_url
     url = settings.judge_base_url or runners_url
-    key = keys.judge or (keys.runner if _is_one_place(url, runners_url) else None)
+    shares_key = is_the_runners and _is_one_place(url, runners_url)
+    key = keys.judge or (keys.runner if shares_key else None)
     if key is None and _is_one_place(url, vendor.base_url):
         raise ServiceError(
             f"there is no API key for the judge: set {JUDGE_KEY_VARIABLE}, "
             "or name another endpoint with --judge-base-url"
         )
     asked = _Asked(vendor, model, url, key, JUDGE_KEY_VARIABLE)
-    return ModelJudge(JudgedBy(settings.judge_name, model), _model_at(asked, settings, keys))
+    return ModelJudge(JudgedBy(name, model), _model_at(asked, settings, keys))
 
 
 def redactor_for(settings: Settings, keys: Keys, *secrets: str | None) -> Redactor:

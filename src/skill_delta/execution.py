@@ -107,7 +107,7 @@ async def run_trials(  # noqa: PLR0913 - the judge goes with the runners
     """
     recalled = {place: found for place, t in enumerate(trials) if (found := ledger.recall(t))}
     run = _Run(trials, recalled, runners, judge, budget, progress, ledger)
-    left = len(trials) - len(recalled)
+    left = run.left
     progress.begin(left)
     try:
         async with asyncio.TaskGroup() as group:
@@ -142,17 +142,27 @@ class _Run:
         ledger: Ledger,
     ) -> None:
         self._trials = trials
+        self._unjudged = {
+            place: outcome
+            for place, outcome in recalled.items()
+            if judge is not None and isinstance(outcome, Errored) and outcome.lacks_a_verdict
+        }
+        self._outcomes: dict[int, Outcome] = {
+            place: outcome for place, outcome in recalled.items() if place not in self._unjudged
+        }
+        self.left = len(trials) - len(self._outcomes)
+        """How many trials there are to run, or to be judged."""
+        done = frozenset(self._outcomes)
         self._next: Iterator[tuple[int, Trial]] = (
-            (place, trial) for place, trial in enumerate(trials) if place not in recalled
+            (place, trial) for place, trial in enumerate(trials) if place not in done
         )
         self._runners = runners
         self._judge = judge
         self._budget = budget
         self._progress = progress
         self._ledger = ledger
-        self._outcomes: dict[int, Outcome] = dict(recalled)
         self._halt: Halt | None = None
-        for outcome in recalled.values():
+        for outcome in self._outcomes.values():
             budget.add(outcome)
 
     def halt(self, why: Halt) -> None:
@@ -161,11 +171,13 @@ class _Run:
 
     def all_outcomes(self) -> tuple[tuple[Outcome, ...], Halt | None]:
         """What arrived, in that order, then what never started, and why."""
-        left = [trial for place, trial in enumerate(self._trials) if place not in self._outcomes]
+        left = [place for place in range(len(self._trials)) if place not in self._outcomes]
         if not left or self._halt is None:
             return tuple(self._outcomes.values()), None
         reason = self._halt.reason
-        return (*self._outcomes.values(), *(NotRun(trial, reason) for trial in left)), self._halt
+        # What was answered before, and was not judged now either, is what it was.
+        never = (self._unjudged.get(p) or NotRun(self._trials[p], reason) for p in left)
+        return (*self._outcomes.values(), *never), self._halt
 
     async def work(self) -> None:
         """Run trials until none is left or none may start."""
@@ -173,7 +185,7 @@ class _Run:
             place, trial = next(self._next, (0, None))
             if trial is None:
                 return
-            self._record(place, await self._outcome(trial))
+            self._record(place, await self._outcome(place, trial))
             # A runner that never waits would leave no turn for a cancellation.
             await asyncio.sleep(0)
 
@@ -181,7 +193,11 @@ class _Run:
         self._halt = self._halt or self._budget.halt()
         return self._halt is None
 
-    async def _outcome(self, trial: Trial) -> Outcome:
+    async def _outcome(self, place: int, trial: Trial) -> Outcome:
+        unjudged = self._unjudged.get(place)
+        if unjudged is not None and unjudged.transcript is not None:
+            transcript, before = unjudged.transcript, unjudged.judging
+            return await grade(trial, transcript, self._judge, self.halt, before)
         try:
             transcript = await self._runners[trial.runner].run(trial)
         except TrialError as lost:

@@ -21,13 +21,17 @@ MAX_ASKED = 3
 
 
 async def grade(
-    trial: Trial, transcript: Transcript, judge: Judge | None, halt: Callable[[Halt], None]
+    trial: Trial,
+    transcript: Transcript,
+    judge: Judge | None,
+    halt: Callable[[Halt], None],
+    before: Judging | None = None,
 ) -> Scored | Errored:
     """Run every check of the trial's case. A check that gives out loses the trial, not the run.
 
     Slow checks run in a thread: the time that trials beside this one take is being measured. The
     judge comes last, and not at all where the trial is lost already. One that would refuse every
-    question is told to `halt`.
+    question is told to `halt`. What asking it in vain has cost `before` stays on the trial's bill.
     """
     if any(check.spec.may_be_slow for check in trial.case.checks):
         unjudged = await asyncio.to_thread(graded, trial, transcript)
@@ -35,8 +39,11 @@ async def grade(
         unjudged = graded(trial, transcript)
     question = question_of(trial.skill, trial.case, transcript.answer)
     if question is None or judge is None or isinstance(unjudged, Errored):
-        return unjudged
-    return judged(unjudged, await _judging(question, judge, halt))
+        return unjudged if before is None else replace(unjudged, judging=before)
+    judging = await _judging(question, judge, halt)
+    if before is not None:
+        judging = _billed(judging, Spend(before.usage, before.cost_usd))
+    return judged(unjudged, judging)
 
 
 def graded(

@@ -131,7 +131,10 @@ class Ledger(Protocol):
         ...
 
     def recall(self, trial: Trial) -> Outcome | None:
-        """What this very trial ended as before; None where it has to run."""
+        """What this very trial ended as before; None where it has to run.
+
+        One that lacks a judge's verdict has to be judged, and not to run.
+        """
         ...
 
     def record(self, outcome: Outcome) -> None:

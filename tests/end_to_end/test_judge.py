@@ -370,6 +370,70 @@ def test_resuming_does_not_mix_judges(skill: Path, skill_delta: CommandLine) -> 
     assert len(judge.requests) == 1
 
 
+DOWN = "judge: [{error: 503 from the judge, usage: {input_tokens: 5}, cost_usd: 0.25}]"
+
+
+@pytest.fixture
+def unjudged(skill: Path, skill_delta: CommandLine) -> Path:
+    """A record of two answers that the judge gave out on; it is well again by now."""
+    replies, record = skill / "evals" / "replies.yaml", skill_delta.folder / "run.jsonl"
+    whole = replies.read_text()
+    replies.write_text(whole.partition("judge:")[0] + DOWN)
+    skill_delta("run", skill, *BOTH, "--record", record)
+    # Whoever ran again would say something else.
+    replies.write_text(whole.replace("Hello, dear Ada!", "Hello, dear Ada! Again!"))
+    return record
+
+
+def test_an_answer_that_lacks_a_verdict_is_judged_and_not_run_again(
+    skill: Path, skill_delta: CommandLine, unjudged: Path
+) -> None:
+    """It was paid for; so was what the judge took before it gave out, and both once."""
+    resumed = ("run", skill, *BOTH, "--resume", unjudged)
+
+    first = skill_delta(*resumed)
+    report = report_in(skill_delta.folder)
+    rendered, second = skill_delta("report", unjudged), skill_delta(*resumed)
+
+    assert first.exit_code == 0
+    assert [o["transcript"]["answer"] for o in report["outcomes"]] == ["Hello, dear Ada!", "Hello."]
+    assert report["outcomes"][0]["judge"]["cost_usd"] == pytest.approx(0.25 + 0.01)
+    assert report["summary"]["cost_usd"] == pytest.approx(2 * (0.001 + 0.25 + 0.01))
+    assert report["summary"]["tokens"] == 2 * (10 + 5 + 120)
+    assert rendered.out == first.out == second.out
+
+
+def test_an_answer_that_is_not_judged_now_either_is_what_it_was(
+    skill: Path, skill_delta: CommandLine, unjudged: Path
+) -> None:
+    """Errored, with its cost, and not a trial that was never run."""
+    resumed = skill_delta(
+        *("run", skill, *BOTH, "--resume", unjudged, "--max-time", "0.000000001"),
+    )
+
+    report = report_in(skill_delta.folder)
+    assert resumed.exit_code == 3
+    assert {outcome["status"] for outcome in report["outcomes"]} == {"error"}
+    assert report["summary"]["cost_usd"] == pytest.approx(2 * (0.001 + 0.25))
+    assert skill_delta("report", unjudged).out == resumed.out
+
+
+def test_a_judge_that_gives_out_again_is_paid_again(
+    skill: Path, skill_delta: CommandLine, unjudged: Path
+) -> None:
+    """The answer was bought once."""
+    replies = skill / "evals" / "replies.yaml"
+    replies.write_text(replies.read_text().partition("judge:")[0] + DOWN)
+
+    resumed = skill_delta("run", skill, *BOTH, "--resume", unjudged)
+    again = skill_delta("run", skill, *BOTH, "--resume", unjudged)
+
+    cost = report_in(skill_delta.folder)["summary"]["cost_usd"]
+    assert resumed.exit_code == again.exit_code == 3
+    assert cost == pytest.approx(2 * (0.001 + 3 * 0.25))
+    assert skill_delta("report", unjudged).out == again.out
+
+
 # ---------------------------------------------------------------- judging again
 
 

@@ -154,6 +154,11 @@ class Errored:
     transcript: Transcript | None = None
     judging: Judging | None = None
 
+    @property
+    def lacks_a_verdict(self) -> bool:
+        """It was answered, and is lost for want of the judge's verdict alone."""
+        return self.transcript is not None and self.judging is not None and bool(self.judging.error)
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:

@@ -30,7 +30,6 @@ from skill_delta.core.trials import (
     Arm,
     CheckResult,
     Errored,
-    Outcome,
     Role,
     Scored,
     Subject,
@@ -216,7 +215,7 @@ class TrialLine(_Line):
                     judging=outcome.judging,
                 )
 
-    def outcome_of(self, trial: Trial) -> Outcome:
+    def outcome_of(self, trial: Trial) -> Scored | Errored:
         """What the trial ended as. Raises ValueError for a line that says neither."""
         if self.error is not None:
             return Errored(

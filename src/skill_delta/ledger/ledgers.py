@@ -43,7 +43,7 @@ class RecordLedger:
         outcome = line.outcome_of(trial)
         if line.fingerprint != self._fingerprint(trial):
             self.stale.add(key)
-        elif isinstance(outcome, Scored):
+        elif isinstance(outcome, Scored) or outcome.lacks_a_verdict:
             # Taken over, so that the record's last run is whole by itself.
             self.writer.write(line)
             return outcome

@@ -110,10 +110,23 @@ class _Reading:
             raise UserError("a trial has neither an answer nor an error", place=place)
         # Only answers are taken over word for word. A trial that was lost again in the same way
         # was paid for again.
-        if line.error is not None or self.trials.get(line.key) != line:
-            self.superseded += _cost_of(self.trials.get(line.key))
+        before = self.trials.get(line.key)
+        if (line.error is not None or before != line) and not _goes_on_from(before, line):
+            self.superseded += _cost_of(before)
         self.trials[line.key] = line
         self.own.add(line.key)
+
+
+def _goes_on_from(before: TrialLine | None, line: TrialLine) -> bool:
+    """Whether it is the same answer, judged again: what it cost before is in its own bill."""
+    return (
+        before is not None
+        and before.fingerprint == line.fingerprint
+        and before.transcript == line.transcript
+        and before.judging is not None
+        and bool(before.judging.error)
+        and line.judging is not None
+    )
 
 
 def _cost_of(line: TrialLine | None) -> Spend:

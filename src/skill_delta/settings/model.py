@@ -116,7 +116,7 @@ class Settings(_Checked):
     base_url: str | None = None
     """The chat-completions endpoint's base URL."""
     judge: str | None = None
-    """What grades by rubrics: by default what asks the run's model, scripted where none is asked."""
+    """What grades by rubrics: by default what asks the model; scripted where none is asked."""
     judge_model: str | None = None
     """The model that judges; by default the one that is judged, which a note warns of."""
     judge_base_url: str | None = None

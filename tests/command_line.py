@@ -33,7 +33,7 @@ class CommandLine:
         self.folder = folder
         self._capsys = capsys
         self._monkeypatch = monkeypatch
-        for name in ("SKILL_DELTA_API_KEY", "OPENAI_API_KEY"):
+        for name in ("SKILL_DELTA_API_KEY", "SKILL_DELTA_JUDGE_API_KEY", "OPENAI_API_KEY"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 

@@ -95,13 +95,15 @@ class ReadOnlyRuns:
     job: Job
     github: GitHubStandIn
     workspace: Path
+    cases: str = CASES
+    replies: str = REPLIES
 
     def __post_init__(self) -> None:
         self.repository.commit(
             {
                 "skills/orders/SKILL.md": skill(KIND, version="1.0.0", name="orders"),
-                "skills/orders/evals/orders.yaml": CASES,
-                "skills/orders/evals/replies.yaml": REPLIES,
+                "skills/orders/evals/orders.yaml": self.cases,
+                "skills/orders/evals/replies.yaml": self.replies,
             }
         )
 

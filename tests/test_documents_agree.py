@@ -12,7 +12,7 @@ import yaml
 from command_line import CommandLine
 from skill_delta.core.documents import read_document
 from skill_delta.errors import ExitCode
-from skill_delta.providers.scripted import read_replies
+from skill_delta.providers.scripted import read_judge_replies, read_replies
 from skill_delta.settings.commands import (
     ACTION,
     COMMANDS,
@@ -34,8 +34,8 @@ METADATA: Any = read_document((ROOT / "action.yml").read_bytes(), "action.yml").
 
 CONFIG_ONLY = {"per_skill"}
 OF_THE_ACTION = {
-    *("api-key", "github-token", "comment-id", "status", "base", "config", "pull-request"),
-    "publish",
+    *("api-key", "judge-api-key", "github-token", "comment-id", "status"),
+    *("base", "config", "pull-request", "publish"),
 }
 """Inputs that say where things are and how to tell; the others are settings."""
 
@@ -178,7 +178,8 @@ def test_the_yaml_in_the_docs_is_read(block: str) -> None:
     if block.startswith("# .github"):
         settle({}, read_document(block.encode(), "docs"))
     else:
-        assert read_replies(block.encode(), "docs")
+        read = read_judge_replies if "\njudge:" in block else read_replies
+        assert read(block.encode(), "docs")
 
 
 @pytest.mark.skipif(

@@ -16,10 +16,13 @@ from pydantic import JsonValue
 from builders import RUNNER, SKILL, a_trial, an_arm, scored
 from ledger.records import Line, a_run, a_subject, an_end, recorded
 from skill_delta.core.changes import ChangeKind, SkillChange
+from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.checks.text import Contains
+from skill_delta.core.judging import JudgedBy, Judging
 from skill_delta.core.policy import Verdict
 from skill_delta.core.report import BaselineSource, Report
 from skill_delta.core.suite import Check
+from skill_delta.core.transcript import Usage
 from skill_delta.errors import UserError
 from skill_delta.ledger.document import LINES
 from skill_delta.ledger.reader import read_record
@@ -33,22 +36,33 @@ from skill_delta.wiring.rejudged import rejudged
 
 HOME = PurePosixPath("skills") / SKILL
 BASE, HEAD = "b" * 40, "a" * 40
+JUDGE = JudgedBy("openai", "gpt-test")
 
 
 def lines() -> list[Any]:
-    """The record of an edit that changed nothing: one case, both arms, three repetitions."""
+    """The record of an edit that changed nothing: one case, both arms, three repetitions.
+
+    The case has a rubric of one line.
+    """
     says_order = Check("contains[0]", Contains(kind="contains", value="1234"))
+    is_clear = Check("judge[0]", RubricLine(line="It names the order."))
+    reply = {"verdicts": [{"line": 0, "passed": True, "evidence": "1234"}]}
+    judging = Judging(
+        JUDGE, ("It names the order.",), "", (json.dumps(reply),), Usage(90, 9), 0.002
+    )
     (case,) = a_subject().cases
-    subject = replace(a_subject(), cases=(replace(case, checks=(says_order,)),))
+    subject = replace(a_subject(), cases=(replace(case, checks=(says_order, is_clear)),))
+    run = a_run(subject)
     head = replace(
-        a_run(subject),
+        run,
+        environment=replace(run.environment, judge=JUDGE),
         sources=(BaselineSource(SKILL, "previous", an_arm("previous").skill),),
         changes=(SkillChange(ChangeKind.EDITED, HOME, HOME),),
         base=BASE,
         head=HEAD,
     )
     ran = [
-        recorded(scored(a_trial(arm=arm, repetition=n)))
+        replace(recorded(scored(a_trial(arm=arm, repetition=n))), judging=judging)
         for arm in ("candidate", "previous")
         for n in range(3)
     ]

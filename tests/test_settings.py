@@ -420,3 +420,25 @@ def test_further_looks_make_a_pass_reachable(greeter: Path, skill_delta: Command
     longer = skill_delta("run", greeter, *STRICT, *looks, "--max-repeat", 15)
 
     assert (short.exit_code, longer.exit_code) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("flags", "judge", "model"),
+    [
+        ({"runner": ["scripted"]}, "scripted", ""),
+        ({"model": ["gpt-5-mini"]}, "openai", "gpt-5-mini"),
+        ({"model": ["gpt-5-mini"], "judge_model": "o3"}, "openai", "o3"),
+        ({"model": ["gpt-5-mini"], "judge": "scripted"}, "scripted", ""),
+        ({"runner": ["scripted"], "judge_model": "o3"}, "openai", "o3"),
+        ({"runner": ["scripted"], "judge_base_url": "http://x.test"}, "openai", ""),
+        ({"runner": ["scripted", "openai"], "model": ["openai=gpt-5"]}, "openai", "gpt-5"),
+    ],
+)
+def test_the_judge_is_the_models_own_where_none_is_named(
+    flags: dict[str, JsonValue], judge: str, model: str
+) -> None:
+    """A suite with a rubric runs as it is; a dry run stays dry."""
+    settings = settle(flags, None)
+
+    assert settings.judge_name == judge
+    assert settings.judging_model == model

@@ -19,10 +19,11 @@ from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.hosts.comment_marker import checked_comment_id
 from skill_delta.hosts.events import load_event
 from skill_delta.hosts.workflow import StepFiles
-from skill_delta.providers import KEY_VARIABLES
+from skill_delta.providers import JUDGE_KEY_VARIABLE, KEY_VARIABLES
 from skill_delta.render.commands import Annotation, Level, stopped
 from skill_delta.render.redaction import Redactor
 from skill_delta.wiring.action import ActionRequest, act
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def request_of(environment: Mapping[str, str]) -> ActionRequest:
         base=inputs.get("base", "").strip() or None,
         pull_request=_number(inputs.get("pull_request", "").strip()),
         config=inputs.get("config", "").strip() or None,
-        key=_secret(inputs.get("api_key"), *(environment.get(name) for name in KEY_VARIABLES)),
+        keys=Keys.of(environment, inputs.get("api_key"), inputs.get("judge_api_key")),
         token=_secret(inputs.get("github_token")),
     )
 
@@ -97,7 +98,8 @@ def _published_by_inputs(inputs: Mapping[str, str], environment: Mapping[str, st
 def _refuse_unread(inputs: Mapping[str, str]) -> None:
     from skill_delta.settings.commands import ACTION, PUBLISH  # noqa: PLC0415 - few jobs publish
 
-    unread = {*ACTION.fields, "base", "pull_request", "api_key"} - {*PUBLISH.fields}
+    of_a_check = {"base", "pull_request", "api_key", "judge_api_key"}
+    unread = {*ACTION.fields, *of_a_check} - {*PUBLISH.fields}
     given = sorted(name.replace("_", "-") for name in unread & inputs.keys())
     if given:
         raise UserError(
@@ -110,10 +112,10 @@ def _workspace(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
 
 
-def _secret(*values: str | None) -> SecretStr | None:
+def _secret(value: str | None) -> SecretStr | None:
     from pydantic import SecretStr  # noqa: PLC0415 - loaded by the event's models already
 
-    found = next((value.strip() for value in values if value and value.strip()), None)
+    found = (value or "").strip()
     return SecretStr(found) if found else None
 
 
@@ -168,8 +170,8 @@ def _print_safely(text: str, environment: Mapping[str, str]) -> None:
     """A traceback quotes values, which may be secrets, or lines that look like commands."""
     inputs = inputs_of(environment)
     values = (
-        *(inputs.get(name, "") for name in ("api_key", "github_token")),
-        *(environment.get(name, "") for name in KEY_VARIABLES),
+        *(inputs.get(name, "") for name in ("api_key", "judge_api_key", "github_token")),
+        *(environment.get(name, "") for name in (*KEY_VARIABLES, JUDGE_KEY_VARIABLE)),
     )
     safe = Redactor(filter(None, values)).redact(text)
     print(stopped(safe, secrets.token_hex(16)), end="", flush=True)

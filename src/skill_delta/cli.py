@@ -16,9 +16,9 @@ from typer.exceptions import TyperException
 from skill_delta import __version__
 from skill_delta.errors import ExitCode, ServiceError, UserError
 from skill_delta.flags import with_flags
-from skill_delta.providers import KEY_VARIABLES
 from skill_delta.render.problems import problem_lines
 from skill_delta.render.redaction import Redactor
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.terminal import Terminal, write
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run(
     from skill_delta.wiring import run as running  # noqa: PLC0415 - `--help` needs none of it
 
     flags = _given(context, without=("paths", "config"))
-    raise typer.Exit(running.run(paths, flags, config, _key(), _terminal()))
+    raise typer.Exit(running.run(paths, flags, config, _keys(), _terminal()))
 
 
 @app.command()
@@ -85,11 +85,11 @@ def selfcheck(
     from skill_delta.wiring import selfcheck as checking  # noqa: PLC0415 - as above
 
     flags = _given(context, without=("paths", "config"))
-    raise typer.Exit(checking.selfcheck(paths, flags, config, _key(), _terminal()))
+    raise typer.Exit(checking.selfcheck(paths, flags, config, _keys(), _terminal()))
 
 
 @app.command()
-def report(
+def report(  # noqa: PLR0913, PLR0917 - each is a flag
     record: Annotated[Path, typer.Argument(metavar="RECORD", help="A run record.")],
     json_output: Annotated[str | None, typer.Option(help="Write the JSON report here.")] = None,
     junit_output: Annotated[str | None, typer.Option(help="Write a JUnit report here.")] = None,
@@ -102,13 +102,32 @@ def report(
     evals: Annotated[
         Path | None, typer.Option(help="Regrade by the checks of these eval files.")
     ] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Ask this judge again: scripted or openai.")
+    ] = None,
+    judge_model: Annotated[
+        str | None, typer.Option(help="The model that judges [the recorded judge's].")
+    ] = None,
+    judge_base_url: Annotated[
+        str | None, typer.Option(help="Base URL of the judge's endpoint.")
+    ] = None,
+    replies: Annotated[str | None, typer.Option(help="What the scripted judge says.")] = None,
 ) -> None:
-    """Render a run record's report again, without a model call."""
+    """Render a run record's report again, without a model call unless a judge is named."""
     from skill_delta.wiring import replay  # noqa: PLC0415 - as above
 
     named = {"json": json_output, "junit": junit_output, "markdown": markdown_output}
-    outputs = {name: path for name, path in named.items() if path is not None}
-    raise typer.Exit(replay.report(record, outputs, _terminal(), regrade=regrade, evals=evals))
+    asked = {"judge": judge, "judge_model": judge_model, "judge_base_url": judge_base_url}
+    code = replay.report(
+        record,
+        {name: path for name, path in named.items() if path is not None},
+        _terminal(),
+        regrade=regrade,
+        evals=evals,
+        judge={k: v for k, v in {**asked, "replies": replies}.items() if v is not None},
+        keys=_keys(),
+    )
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -130,7 +149,7 @@ def pr(
     from skill_delta.wiring import local_check  # noqa: PLC0415 - `--help` needs none of it
 
     flags = _given(context, without=("base", "head", "config"))
-    raise typer.Exit(local_check.check_here(flags, base, head, config, _key(), _terminal()))
+    raise typer.Exit(local_check.check_here(flags, base, head, config, _keys(), _terminal()))
 
 
 @app.command()
@@ -179,10 +198,8 @@ def _terminal() -> Terminal:
     return Terminal(sys.stdout, sys.stderr, colour=colour, watched=sys.stderr.isatty())
 
 
-def _key() -> str | None:
-    return next(
-        (value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())), None
-    )
+def _keys() -> Keys:
+    return Keys.of(os.environ)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -209,8 +226,7 @@ def _guarded(arguments: list[str] | None) -> int:
         # The library's own way out when Ctrl-C comes early, or nobody reads what it prints.
         return ExitCode.NOT_MEASURED
     except Exception:  # noqa: BLE001 - whatever is left is ours
-        key = _key()
-        write(sys.stderr, Redactor([key] if key else []).redact(traceback.format_exc()))
+        write(sys.stderr, Redactor(_keys().given).redact(traceback.format_exc()))
         write(sys.stderr, "error: this is a bug in skill-delta, not in your skill: report it\n")
         return ExitCode.BUG
     return int(code or 0)
@@ -218,7 +234,6 @@ def _guarded(arguments: list[str] | None) -> int:
 
 def _ended(error: UserError | ServiceError) -> ExitCode:
     """Say what went wrong. Others may have written parts of it, so no line of it is theirs."""
-    key = _key()
-    redactor = Redactor([key] if key else [])
+    redactor = Redactor(_keys().given)
     write(sys.stderr, redactor.redact("".join(f"{line}\n" for line in problem_lines(error))))
     return ExitCode.USER_ERROR if isinstance(error, UserError) else ExitCode.NOT_MEASURED

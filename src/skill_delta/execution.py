@@ -16,7 +16,7 @@ from skill_delta.core.transcript import Usage
 from skill_delta.core.trials import Errored, Halt, NotRun, Outcome, Trial
 from skill_delta.errors import ServiceError, TrialError
 from skill_delta.grading import grade
-from skill_delta.ports import Ledger, Progress, Runner
+from skill_delta.ports import Judge, Ledger, Progress, Runner
 
 CANCELLED = "the run was cancelled"
 
@@ -63,9 +63,9 @@ class Budget:
         self._began = clock()
         self._spend = spent
 
-    def add(self, outcome: Outcome) -> None:
-        """Count what a trial cost."""
-        self._spend += spend_of(outcome)
+    def add(self, spend: Spend) -> None:
+        """Count what was spent."""
+        self._spend += spend
 
     def halt(self) -> Halt | None:
         """Why no further trial may start; None where one may."""
@@ -92,7 +92,7 @@ class NoLedger:
         """Nothing is open."""
 
 
-async def run_trials(
+async def run_trials(  # noqa: PLR0913 - the judge goes with the runners
     trials: Sequence[Trial],
     *,
     runners: Mapping[str, Runner],
@@ -101,15 +101,18 @@ async def run_trials(
     progress: Progress,
     ledger: Ledger,
     cancelled: asyncio.Event,
+    judge: Judge | None = None,
 ) -> tuple[tuple[Outcome, ...], Halt | None]:
     """Run the plan in its order, `at_once` trials at a time; outcomes in order of arrival.
+
+    A trial is over once it is judged, where its case has a rubric and there is a `judge`.
 
     With them comes why some were not run, where some were not. Once `cancelled` is set, running
     trials are cancelled and what has finished is returned.
     """
     recalled = {place: found for place, t in enumerate(trials) if (found := ledger.recall(t))}
-    run = _Run(trials, recalled, runners, budget, progress, ledger)
-    left = len(trials) - len(recalled)
+    run = _Run(trials, recalled, runners, judge, budget, progress, ledger)
+    left = run.left
     progress.begin(left)
     try:
         async with asyncio.TaskGroup() as group:
@@ -138,19 +141,31 @@ class _Run:
         trials: Sequence[Trial],
         recalled: Mapping[int, Outcome],
         runners: Mapping[str, Runner],
+        judge: Judge | None,
         budget: Budget,
         progress: Progress,
         ledger: Ledger,
     ) -> None:
         self._trials = trials
+        self._unjudged = {
+            place: outcome
+            for place, outcome in recalled.items()
+            if judge is not None and isinstance(outcome, Errored) and outcome.lacks_a_verdict
+        }
+        self._outcomes: dict[int, Outcome] = {
+            place: outcome for place, outcome in recalled.items() if place not in self._unjudged
+        }
+        self.left = len(trials) - len(self._outcomes)
+        """How many trials there are to run, or to be judged."""
+        done = frozenset(self._outcomes)
         self._next: Iterator[tuple[int, Trial]] = (
-            (place, trial) for place, trial in enumerate(trials) if place not in recalled
+            (place, trial) for place, trial in enumerate(trials) if place not in done
         )
         self._runners = runners
+        self._judge = judge
         self._budget = budget
         self._progress = progress
         self._ledger = ledger
-        self._outcomes: dict[int, Outcome] = dict(recalled)
         self._halt: Halt | None = None
 
     def halt(self, why: Halt) -> None:
@@ -159,11 +174,15 @@ class _Run:
 
     def all_outcomes(self) -> tuple[tuple[Outcome, ...], Halt | None]:
         """What arrived, in that order, then what never started, and why."""
-        left = [trial for place, trial in enumerate(self._trials) if place not in self._outcomes]
+        left = [place for place in range(len(self._trials)) if place not in self._outcomes]
         if not left or self._halt is None:
             return tuple(self._outcomes.values()), None
         halt = self._halt
-        never = (NotRun(trial, halt.reason, halt.is_outage) for trial in left)
+        # What was answered before, and was not judged now either, is what it was.
+        never = (
+            self._unjudged.get(place) or NotRun(self._trials[place], halt.reason, halt.is_outage)
+            for place in left
+        )
         return (*self._outcomes.values(), *never), halt
 
     async def work(self) -> None:
@@ -172,7 +191,7 @@ class _Run:
             place, trial = next(self._next, (0, None))
             if trial is None:
                 return
-            self._record(place, await self._outcome(trial))
+            self._record(place, await self._outcome(place, trial))
             # A runner that never waits would leave no turn for a cancellation.
             await asyncio.sleep(0)
 
@@ -180,7 +199,11 @@ class _Run:
         self._halt = self._halt or self._budget.halt()
         return self._halt is None
 
-    async def _outcome(self, trial: Trial) -> Outcome:
+    async def _outcome(self, place: int, trial: Trial) -> Outcome:
+        unjudged = self._unjudged.get(place)
+        if unjudged is not None and unjudged.transcript is not None:
+            transcript, before = unjudged.transcript, unjudged.judging
+            return await grade(trial, transcript, self._judge, self.halt, before)
         try:
             transcript = await self._runners[trial.runner].run(trial)
         except TrialError as lost:
@@ -189,10 +212,13 @@ class _Run:
         except ServiceError as gone:
             self.halt(Halt(str(gone), is_outage=True))
             return Errored(trial, str(gone))
-        return await grade(trial, transcript)
+        return await grade(trial, transcript, self._judge, self.halt)
 
     def _record(self, place: int, outcome: Outcome) -> None:
         self._outcomes[place] = outcome
         self._ledger.record(outcome)
-        self._budget.add(outcome)
+        # What it cost before it was judged is among what the record's trials cost.
+        unjudged = self._unjudged.get(place)
+        counted = spend_of(unjudged) if unjudged else Spend()
+        self._budget.add(spend_of(outcome) - counted)
         self._progress.finished(outcome)

@@ -79,6 +79,13 @@ FLAGS: Mapping[str, Flag] = {
     ),
     "model": Flag(TEXTS, "The model to ask, or RUNNER=MODEL (repeatable)", _every()),
     "base_url": Flag(TEXT, "Base URL of the chat-completions endpoint", _all()),
+    "judge": Flag(
+        TEXT, "What grades by rubrics: scripted or openai", _every("openai where a model is asked")
+    ),
+    "judge_model": Flag(TEXT, "The model that judges", _every("the runner's")),
+    "judge_base_url": Flag(
+        TEXT, "Base URL of the judge's own endpoint", _all("that of --base-url")
+    ),
     "baseline": Flag(
         TEXTS,
         "Compare with none, previous, base or a revision (repeatable)",

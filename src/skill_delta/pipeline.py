@@ -17,7 +17,7 @@ from skill_delta.core.sampling import Sampling
 from skill_delta.core.selection import Selection
 from skill_delta.core.trials import Halt, in_report_order, plan
 from skill_delta.execution import Budget, run_trials
-from skill_delta.ports import Ledger, Progress, Runner
+from skill_delta.ports import Judge, Ledger, Progress, Runner
 from skill_delta.preparation import Prepared, RunRequest
 
 
@@ -25,7 +25,8 @@ from skill_delta.preparation import Prepared, RunRequest
 class Ports:
     """The run's collaborators. `started_at` is its beginning, `now` tells the date.
 
-    Trials that `ledger` recalls are not run again; what finishes is recorded there.
+    Trials that `ledger` recalls are not run again; what finishes is recorded there. `judge` is None
+    where no case has a rubric, or nobody is to be asked.
     """
 
     runners: Mapping[str, Runner]
@@ -35,6 +36,7 @@ class Ports:
     cancelled: asyncio.Event
     started_at: datetime
     now: Callable[[], datetime]
+    judge: Judge | None = None
 
 
 async def evaluate(
@@ -54,6 +56,7 @@ async def evaluate(
             progress=ports.progress,
             ledger=ports.ledger,
             cancelled=ports.cancelled,
+            judge=ports.judge,
         )
         sampling = sampling.after((*arrived, *planned.skipped), halt)
         if halt is not None:

@@ -8,6 +8,7 @@ from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from skill_delta.core.conversation import Completion, Conversation
+from skill_delta.core.judging import JudgedBy, Question, Rejected
 from skill_delta.core.scores import Spend
 from skill_delta.core.skills import SkillVersion, Unresolved, WorkingSkill
 from skill_delta.core.transcript import Transcript
@@ -100,6 +101,27 @@ class Runner(Protocol):
     async def close(self) -> None: ...
 
 
+class Judge(Protocol):
+    """A model that grades answers by a rubric. It is not told which arm an answer is of."""
+
+    @property
+    def by(self) -> JudgedBy: ...
+
+    @property
+    def costs_money(self) -> bool:
+        """Whether a plan is printed before it starts."""
+        ...
+
+    async def ask(self, question: Question, rejected: Sequence[Rejected]) -> Completion:
+        """Its reply, which may be no verdict. `rejected` are its replies so far to this question.
+
+        Raises `TrialError` when this one was lost, `ServiceError` when all would be.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+
 class Ledger(Protocol):
     """Where finished trials are kept, so that nothing paid for is lost."""
 
@@ -109,7 +131,10 @@ class Ledger(Protocol):
         ...
 
     def recall(self, trial: Trial) -> Outcome | None:
-        """What this very trial ended as before; None where it has to run."""
+        """What this very trial ended as before; None where it has to run.
+
+        One that lacks a judge's verdict has to be judged, and not to run.
+        """
         ...
 
     def record(self, outcome: Outcome) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from skill_delta.core.judging import JudgedBy
 from skill_delta.core.policy import GatePolicy, Reason, Verdict
 from skill_delta.core.report import NO_CASES, BaselineSource, Provenance, SkippedSkill
 from skill_delta.core.selection import Selection
@@ -121,6 +122,12 @@ def ceiling_of_runs(request: RunRequest, cases: int, runners: int) -> str:
         f"Plan: up to {arms} arm(s) x {repetitions} repeat(s) x {runners} runner(s) "
         f"x {cases} case(s) = {total} runs"
     )
+
+
+def plan_of_judging(subjects: Sequence[Subject], judge: JudgedBy) -> str:
+    """Who judges, and how many of the cases, in one line beside the plan."""
+    judged = sum(bool(case.rubric) for subject in subjects for case in subject.cases)
+    return f"Judge: {judge.title} judges every run of {count(judged, 'case')}"
 
 
 def chosen_cases(skills: Sequence[FoundSkill], selection: Selection) -> int:

@@ -111,6 +111,11 @@ REFUSED: Mapping[str, Files] = {
     "a ref that declares": suite(
         IMPORTING + "    tools: [{ref: x, description: d}]\n", lib="tools: [{name: x}]\n"
     ),
+    "a judge without a rubric": with_fields("judge: {expected: a}"),
+    "a rubric without a line": with_fields("judge: {rubric: []}"),
+    "a rubric with a blank line": with_fields("judge: {rubric: ['It helps.', ' ']}"),
+    "a rubric that is a text": with_fields("judge: {rubric: It helps.}"),
+    "a judge with a field that there is not": with_fields("judge: {rubric: [a], rubrics: [b]}"),
     "no name": suite("cases:\n  - task: t\n"),
     "a name that is a number": suite("cases:\n  - name: 1\n    task: t\n"),
     "no task": suite("cases:\n  - name: a\n"),
@@ -142,7 +147,7 @@ ACCEPTED: Mapping[str, Files] = {
     "merge keys": suite("cases:\n  - &a\n    name: a\n    task: t\n  - <<: *a\n    name: b\n"),
     "a byte-order mark": suite(f"\ufeff{PLAIN}"),
     "line ends of Windows": suite(PLAIN.replace("\n", "\r\n")),
-    "blocks that are null": with_fields("trajectory:", "budget:"),
+    "blocks that are null": with_fields("trajectory:", "budget:", "judge:"),
     "blocks that are empty": with_fields("trajectory: {}", "budget: {}", "assertions: []"),
     "a value that is empty": with_fields("assertions: [{kind: contains, value: ''}]"),
     "an answer whose `when` is null": with_tool("returns: [{when: , value: a}]"),

@@ -16,6 +16,7 @@ from builders import a_case as a_builders_case
 from builders import a_transcript
 from skill_delta.core.checks.base import CheckSpec
 from skill_delta.core.checks.limits import MaxCostUsd, MaxLatencyMs, MaxTokens
+from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.checks.structure import JsonSchema, Numeric
 from skill_delta.core.checks.text import (
     AllOf,
@@ -96,6 +97,10 @@ def exact_args(every: bool = False, **arguments: JsonValue) -> CallArgs:
     return CallArgs(tool="x", equals=arguments, every=every)
 
 
+def line(text: str, expected: str = "") -> RubricLine:
+    return RubricLine(line=text, expected=expected)
+
+
 def order(*tools: str) -> Order:
     return Order(tools=tools)
 
@@ -112,6 +117,8 @@ def _id(spec: CheckSpec, position: int) -> str:
             return f"{type(spec).__name__.lower()}:{spec.tool}"
         case CallArgs():
             return f"call_args[{position}]"
+        case RubricLine():
+            return f"judge[{position}]"
         case MaxTokens() | MaxCostUsd() | MaxLatencyMs() | MaxCalls() | Order() | SkillTriggered():
             return _TRAJECTORY_AND_BUDGET[type(spec)]
         case _:
@@ -411,6 +418,26 @@ def test_a_case_that_is_gone_was_not_deselected() -> None:
             [SkillTriggered(expected=True)],
             [SkillTriggered(expected=False)],
             ["skill_triggered changed from true to false"],
+        ),
+        (
+            [line("It is polite."), line("It is short.")],
+            [line("It is short.")],
+            ['judge[0] "It is polite." is gone'],
+        ),
+        (
+            [line("It is polite.")],
+            [line("It is text.")],
+            ['judge[0] changed from "It is polite." to "It is text."'],
+        ),
+        (
+            [line("It is polite.")],
+            [line("It is polite.", expected="Anything.")],
+            [
+                (
+                    'judge[0] changed from "It is polite." '
+                    'to {"expected": "Anything.", "line": "It is polite."}'
+                )
+            ],
         ),
         ([MaxCalls(limit=1)], [MaxCalls(limit=2)], ["max_calls raised from 1 to 2"]),
         ([MaxTokens(limit=900)], [MaxTokens(limit=901)], ["max_tokens raised from 900 to 901"]),

@@ -27,10 +27,18 @@ cases:
       - {kind: contains, value: Ada}
       - {kind: numeric, value: 3, tolerance: 0.5}
       - {kind: json-schema, json_schema: {minLength: 3}}
+    judge: {rubric: [It names someone.]}
     trajectory: {called: [look], max_calls: 2, call_args: [{tool: look, equals: {n: 4}}]}
     budget: {max_tokens: 50, max_cost_usd: 0.5, max_latency_ms: 900}
-  - {name: b, task: t, mode: offered, assertions: [{kind: contains, value: Ada}]}
-  - {name: c, task: t, assertions: [{kind: contains, value: Ada}]}
+  - name: b
+    task: t
+    mode: offered
+    assertions: [{kind: contains, value: Ada}]
+    judge: {rubric: [It names someone.]}
+  - name: c
+    task: t
+    assertions: [{kind: contains, value: Ada}]
+    judge: {rubric: [It names someone.]}
 """
 REPLIES = """\
 replies:
@@ -44,6 +52,12 @@ replies:
     cost_usd: 0.001
     latency_ms: 40
   - {text: "Ada 3", usage: {input_tokens: 7, output_tokens: 3}, cost_usd: 0.001, latency_ms: 40}
+judge:
+  - contains: Ada
+    verdicts: [{passed: true, evidence: Ada}]
+    usage: {input_tokens: 9, output_tokens: 2}
+    cost_usd: 0.002
+  - {passed: false, usage: {input_tokens: 9, output_tokens: 2}, cost_usd: 0.002}
 """
 EVERY_GATE = (
     *("--baseline", "none", "--gate", "interval", "--min-delta", "0", "--max-regressed-cases", "1"),
@@ -142,6 +156,9 @@ NONE_OF_A_RUN = (-1, 10**400, float("nan"), float("inf"), 1e300)
         ("trial", ("transcript", "cost_usd")),
         ("trial", ("transcript", "latency_ms")),
         ("trial", ("checks", 0, "score")),
+        ("trial", ("judging", "usage", "input_tokens")),
+        ("trial", ("judging", "usage", "output_tokens")),
+        ("trial", ("judging", "cost_usd")),
         ("trial", ("usage", "input_tokens")),
         ("trial", ("cost_usd",)),
         ("end", ("spent_before", "usage", "output_tokens")),

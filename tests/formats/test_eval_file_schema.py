@@ -18,6 +18,7 @@ from skill_delta.formats.native_model import (
     BudgetShape,
     CaseShape,
     EvalFileShape,
+    JudgeShape,
     TrajectoryShape,
 )
 from skill_delta.formats.schema import eval_file_schema
@@ -129,6 +130,7 @@ def test_every_check_has_its_heading() -> None:
         *KINDS,
         *TrajectoryShape.model_fields,
         *BudgetShape.model_fields,
+        *JudgeShape.model_fields,
     ]
 
 

@@ -11,8 +11,11 @@ import pytest
 
 from builders import RUNNER, a_trial, scored
 from ledger.records import MODEL, VERSION, a_run, lost, read, recorded, unchanged, write
+from skill_delta.core.checks.rubric import RubricLine
+from skill_delta.core.judging import JudgedBy
 from skill_delta.core.scores import Spend, spend_of
 from skill_delta.core.skills import Bundle, BundleFile
+from skill_delta.core.suite import Check
 from skill_delta.core.trials import Arm, Halt, NotRun, Outcome, Role, Scored, Skipped, Trial
 from skill_delta.ledger.document import TrialKey, fingerprint_of
 from skill_delta.ledger.ledgers import RecordLedger, ReplayLedger
@@ -195,6 +198,19 @@ def test_a_fingerprint_tells_arms_repetitions_and_runners_apart() -> None:
     prints = {fingerprint_of(trial, VERSION, MODEL) for trial in different}
 
     assert len(prints) == len(different)
+
+
+def test_the_judge_makes_another_trial_of_a_case_with_a_rubric_alone() -> None:
+    """Resuming mixes no judges, and asks nobody again who was never asked."""
+    plain = a_trial()
+    rubric = (Check("judge[0]", RubricLine(line="It names the order.")),)
+    judged = replace(plain, case=replace(plain.case, checks=rubric))
+    judges = (None, JudgedBy("scripted"), JudgedBy("openai", "gpt-5"), JudgedBy("openai", "o3"))
+
+    def prints(trial: Trial) -> int:
+        return len({fingerprint_of(trial, VERSION, MODEL, judge) for judge in judges})
+
+    assert (prints(plain), prints(judged)) == (1, 4)
 
 
 def test_a_fingerprint_does_not_depend_on_this_machine() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders import a_trial, scored
+from builders import Cost, a_trial, scored
 from ledger.records import a_run, an_end, answered, lost, read, recorded, write
+from skill_delta.core.judging import JudgedBy, Judging
 from skill_delta.core.scores import Spend
 from skill_delta.core.transcript import Usage
 from skill_delta.errors import UserError
@@ -174,6 +176,19 @@ def test_all_that_a_record_cost_is_known(path: Path) -> None:
 
     of_answer = answered(0).spend
     assert read(path).spent == of_answer + Spend(Usage(2 * 40 + 2 * 7, 0), 2 * 0.5 + 2 * 0.25)
+
+
+def test_what_judging_cost_is_a_part_of_what_was_superseded(path: Path) -> None:
+    """Of a trial that was lost, and of one that was answered and then run again."""
+    judging = Judging(JudgedBy("openai", "gpt-5"), (), "", (), Usage(7, 0), 0.25)
+    gone = replace(lost(tokens=40, cost_usd=0.5), judging=judging)
+    answer = scored(a_trial(), cost=Cost(100, 0.125))
+    write(path, [a_run(), recorded(gone)])
+    write(path, [a_run(), recorded(replace(answer, judging=judging))])
+    write(path, [a_run(), recorded(answer)])
+
+    assert read(path).superseded.cost_usd == 0.5 + 0.25 + 0.125 + 0.25
+    assert read(path).superseded.usage.tokens == 40 + 7 + 100 + 7
 
 
 # ---------------------------------------------------------------- no record

@@ -23,6 +23,7 @@ from ledger.records import a_run, a_subject, an_end, answered, lost, read, recor
 from skill_delta.core.changes import ChangeKind, SkillChange
 from skill_delta.core.checks.base import CheckSpec
 from skill_delta.core.checks.limits import MaxCostUsd, MaxLatencyMs, MaxTokens
+from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.checks.structure import JsonSchema, Numeric
 from skill_delta.core.checks.text import (
     AllOf,
@@ -42,6 +43,7 @@ from skill_delta.core.checks.tools import (
     Order,
     SkillTriggered,
 )
+from skill_delta.core.judging import JudgedBy, Judging
 from skill_delta.core.policy import Reason, Verdict
 from skill_delta.core.report import BaselineSource, SkippedSkill
 from skill_delta.core.skills import Bundle, BundleFile
@@ -104,6 +106,9 @@ KINDS: Mapping[type[CheckSpec], st.SearchStrategy[CheckSpec]] = {
     Order: st.builds(Order, tools=some_names),
     MaxCalls: st.builds(MaxCalls, limit=st.integers(min_value=0)),
     SkillTriggered: st.builds(SkillTriggered, expected=st.booleans()),
+    RubricLine: st.builds(
+        RubricLine, line=names.filter(lambda line: bool(line.strip())), expected=texts
+    ),
     CallArgs: st.builds(CallArgs, tool=names, equals=objects, every=st.booleans()),
 }
 """How each kind of check may be written."""
@@ -127,9 +132,23 @@ transcripts = st.builds(
     latency_ms=st.floats(0, MOST_MILLISECONDS),
 )
 results = st.builds(CheckResult, texts, st.none() | st.booleans(), texts, st.floats(0, 1))
+judgings = st.builds(
+    Judging,
+    st.builds(JudgedBy, names, texts),
+    st.lists(texts, max_size=2).map(tuple),
+    texts,
+    st.lists(texts, max_size=2).map(tuple),
+    st.builds(Usage, counts, counts),
+    st.none() | costs,
+    texts,
+)
 trials = st.builds(a_trial, arm=st.sampled_from(["candidate", "previous", "none"]))
 outcomes: st.SearchStrategy[Scored | Errored] = st.builds(
-    Scored, trials, transcripts, st.lists(results, max_size=3).map(tuple)
+    Scored,
+    trials,
+    transcripts,
+    st.lists(results, max_size=3).map(tuple),
+    st.none() | judgings,
 ) | st.builds(
     Errored,
     trials,
@@ -137,6 +156,7 @@ outcomes: st.SearchStrategy[Scored | Errored] = st.builds(
     st.builds(Usage, counts, counts),
     st.none() | costs,
     st.none() | transcripts,
+    st.none() | judgings,
 )
 
 

@@ -25,9 +25,17 @@ from ledger.records import (
     unchanged,
     write,
 )
+from skill_delta.core.checks.rubric import RubricLine
+from skill_delta.core.judging import JudgedBy, Judging
+from skill_delta.core.looks import Looks
 from skill_delta.core.policy import GatePolicy, Verdict
-from skill_delta.core.trials import Scored, Subject
+from skill_delta.core.scores import Spend
+from skill_delta.core.suite import Check
+from skill_delta.core.transcript import Usage
+from skill_delta.core.trials import Errored, Scored, Subject
 from skill_delta.errors import UserError
+from skill_delta.grading import graded
+from skill_delta.ledger.document import TrialLine, fingerprint_of
 from skill_delta.ledger.ledgers import RecordLedger
 from skill_delta.ledger.reader import read_record
 from skill_delta.ledger.stand_ins import StandIns, renamed
@@ -148,6 +156,73 @@ def test_a_run_finds_its_own_trials_again(labels: Sequence[str], cases: Sequence
     assert recalled == outcomes
     assert len(resumed.of_last_run) == len(trials)
     assert resumed.superseded.usage.tokens == 0
+
+
+def judged_by_names() -> Errored:
+    """An answer to a rubric whose lines differ by a secret alone; one of them is not met."""
+    lines = [RubricLine(line=f"It names {name}.", expected=SECRETS[0]) for name in SECRETS]
+    checks = tuple(Check(f"judge[{number}]", line) for number, line in enumerate(lines))
+    trial = replace(a_trial(), case=replace(a_case("named"), checks=checks))
+    verdicts: list[JsonValue] = [
+        {"line": 0, "passed": True, "evidence": "order", "reason": f"It is {SECRETS[0]}."},
+        {"line": 1, "passed": False, "evidence": "", "reason": f"No {SECRETS[1]} in it."},
+    ]
+    judging = Judging(
+        JudgedBy("openai", f"model-{SECRETS[1]}"),
+        tuple(line.line for line in lines),
+        SECRETS[0],
+        (json.dumps({"verdicts": verdicts}),),
+        Usage(7, 3),
+        0.5,
+    )
+    answer = scored(trial, answer="order 1234")
+    assert isinstance(answer, Scored)
+    reason = "judge: it gave out"
+    return Errored(trial, reason, Usage(5, 5), 0.25, answer.transcript, judging)
+
+
+def test_what_was_said_of_each_line_stays_with_it(tmp_path: Path) -> None:
+    """Lines that are alike but for a secret keep their verdicts, and no secret is in the record."""
+    lost, path = judged_by_names(), tmp_path / "run.jsonl"
+    assert lost.transcript is not None
+    answered = graded(lost.trial, lost.transcript, lost.judging)
+    head = a_run(replace(a_subject(), baselines=(), cases=(lost.trial.case,)))
+    policy = GatePolicy(looks=Looks(1, 1))
+    write(
+        path, [replace(head, request=asked(policy)), recorded(answered), an_end()], redact().redact
+    )
+
+    regraded, _ = report_of(read(path), regrade=True)
+
+    (found,) = regraded.outcomes
+    assert isinstance(answered, Scored)
+    assert isinstance(found, Scored)
+    assert [check.passed for check in found.checks] == [True, False]
+    assert [check.passed for check in answered.checks] == [True, False]
+    assert not any(secret in path.read_text() for secret in SECRETS)
+
+
+def test_an_answer_that_lacks_a_verdict_is_found_by_its_own_name(tmp_path: Path) -> None:
+    """To be judged, and not to run: what it cost before is in the record's bill once."""
+    unread, path = judged_by_names(), tmp_path / "run.jsonl"
+    assert unread.judging is not None
+    lost = replace(unread, judging=replace(unread.judging, replies=(), error="it gave out"))
+    by, head = unread.judging.judge, a_run(replace(a_subject(), cases=(lost.trial.case,)))
+    fingerprint = fingerprint_of(lost.trial, VERSION, MODEL, by)
+    write(path, [head, TrialLine.of(lost, fingerprint), an_end()], redact().redact)
+    before = read(path)
+
+    with RecordWriter(path, redact().redact, lambda: 0.0) as writer:
+        runner = lost.trial.runner
+        ledger = RecordLedger(writer, {runner: VERSION}, {runner: MODEL}, before, judge=by)
+        writer.write(head)
+        recalled = ledger.recall(lost.trial)
+
+    assert isinstance(recalled, Errored)
+    assert recalled.lacks_a_verdict
+    assert recalled.trial == lost.trial
+    assert before.spent == read(path).spent == Spend(Usage(12, 8), 0.75)
+    assert ledger.spent_before == Spend()
 
 
 def test_a_check_is_known_again_by_its_place(tmp_path: Path) -> None:

@@ -12,14 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversations import ORDER_SUPPORT, a_tool, a_trial_of
-from skill_delta.core.conversation import Conversation, UserTurn
+from skill_delta.core.checks.rubric import LineVerdict, read_verdicts
+from skill_delta.core.conversation import Completion, Conversation, UserTurn
+from skill_delta.core.judging import Question
 from skill_delta.core.prompt import system_prompt
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite import Mode
 from skill_delta.core.transcript import ToolCall, Transcript, Usage
 from skill_delta.core.trials import Role, Trial
 from skill_delta.errors import TrialError, UserError
-from skill_delta.providers.scripted import MAX_PROBLEMS, Reply, ScriptedModel, read_replies
+from skill_delta.providers.scripted import (
+    MAX_PROBLEMS,
+    Reply,
+    ScriptedJudge,
+    ScriptedModel,
+    read_judge_replies,
+    read_replies,
+)
 from skill_delta.runners.model import ModelRunner
 
 
@@ -210,10 +219,43 @@ NEITHER = "a reply needs either text or error"
 AT_MOST = "it should be less than or equal to"
 
 MISTAKES: Mapping[str, tuple[str, Sequence[str]]] = {
-    "nothing": ("", [f"{FILE}: it should be a mapping with the one key 'replies'"]),
-    "a list": ("- text: x", [f"{FILE}:1: it should be a mapping with the one key 'replies'"]),
+    "nothing": ("", [f"{FILE}: it should be a mapping with the key 'replies', 'judge' or both"]),
+    "a list": (
+        "- text: x",
+        [f"{FILE}:1: it should be a mapping with the key 'replies', 'judge' or both"],
+    ),
     "no replies": ("replies: []", [f"{FILE}:1: replies: it is empty (got [])"]),
     "one reply": ("replies: x", [f"{FILE}:1: replies: it should be a list (got 'x')"]),
+    "neither models nor a judge": (
+        "{}",
+        [f"{FILE}:1: it should be a mapping with the key 'replies', 'judge' or both"],
+    ),
+    "a judge that says two things": (
+        "judge:\n  - {passed: true, text: Fine.}",
+        [
+            (
+                f"{FILE}:2: judge[0]: a judge's reply needs one of passed, verdicts, text and "
+                "error (got {'passed': True, 'text': 'Fine.'})"
+            )
+        ],
+    ),
+    "a judge that is told the arm": (
+        "judge:\n  - {arm: candidate, passed: true}",
+        [
+            f"{FILE}:2: judge[0].arm: there is no such key",
+            (
+                "  help: the keys are case, skill, contains, passed, verdicts, text, usage, "
+                "cost_usd, error"
+            ),
+        ],
+    ),
+    "a slip in a verdict": (
+        "judge:\n  - verdicts: [{passed: true, evidense: a}]",
+        [
+            f"{FILE}:2: judge[0].verdicts[0].evidense: there is no such key",
+            "  help: did you mean 'evidence'?",
+        ],
+    ),
     "a slip": (
         "replies:\n  - tex: a",
         [f"{FILE}:2: replies[0].tex: there is no such key", "  help: did you mean 'text'?"],
@@ -357,3 +399,77 @@ def test_any_file_is_replies_or_a_users_error(raw: bytes) -> None:
     assert bool(read) != bool(mistake)
     assert FILE in mistake or not mistake
     assert all((reply.text is None) != (reply.error is None) for reply in read)
+
+
+# ---------------------------------------------------------------- the judge
+
+
+def judgement(script: str, question: Question) -> Completion:
+    judge = ScriptedJudge(read_judge_replies(script.encode(), FILE))
+    return asyncio.run(judge.ask(question, ()))
+
+
+QUESTION = Question(
+    "order-support", "refund-request", "Refund 1234.", "", "1234 is refunded.", ("a", "b")
+)
+
+
+@pytest.mark.parametrize(
+    ("matcher", "matched"),
+    [
+        ("case: refund-request", True),
+        ("case: refund", False),
+        ("skill: order-support", True),
+        ("skill: greeting", False),
+        ("contains: is refunded", True),
+        ("contains: Refund 1234", False),
+        ("case:", True),
+    ],
+)
+def test_a_judges_reply_is_for_the_answers_that_it_matches(matcher: str, matched: bool) -> None:
+    """By what a judge is asked about, and the text of the answer; never by the arm."""
+    script = f"judge:\n  - text: this\n    {matcher}\n  - text: another\n"
+
+    assert judgement(script, QUESTION).text == ("this" if matched else "another")
+
+
+def test_a_judges_verdicts_are_numbered_as_the_rubric_is() -> None:
+    """And what they are said to have cost is what they cost."""
+    script = """
+    judge:
+      - verdicts: [{passed: true, evidence: "1234"}, {passed: false, reason: No.}]
+        usage: {input_tokens: 30, output_tokens: 4}
+        cost_usd: 0.5
+    """
+
+    said = judgement(script, QUESTION)
+
+    assert read_verdicts(said.text, 2) == (LineVerdict(True, "1234"), LineVerdict(False, "", "No."))
+    assert (said.usage, said.cost_usd) == (Usage(30, 4), 0.5)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_judge_may_say_the_same_of_every_line(passed: bool) -> None:
+    """With the whole answer as evidence, so that a pass is one."""
+    said = judgement(f"judge: [{{passed: {str(passed).lower()}}}]", QUESTION)
+
+    assert read_verdicts(said.text, 2) == (LineVerdict(passed, QUESTION.answer),) * 2
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("judge: [{case: another, passed: true}]", "no scripted verdict matches case"),
+        ("replies: [{text: a}]", "no scripted verdict matches case 'refund-request'"),
+        ("judge: [{error: 503 from the judge}]", "503 from the judge"),
+    ],
+)
+def test_a_judge_without_a_reply_loses_the_trial(script: str, told: str) -> None:
+    """As one that gave out does."""
+    with pytest.raises(TrialError, match=told):
+        judgement(script, QUESTION)
+
+
+def test_a_file_may_be_for_the_judge_alone() -> None:
+    """Where a real model answers."""
+    assert read_replies(b"judge: [{passed: true}]", FILE) == ()

@@ -62,9 +62,12 @@ Turn: TypeAlias = UserTurn | ModelTurn | ToolTurn
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that a model is told. `trial` is never sent: only the scripted model reads it."""
+    """All that a model is told. `trial` is never sent: only the scripted model reads it.
 
-    trial: Trial
+    A judge's conversation has none: it is not to know which trial it grades.
+    """
+
+    trial: Trial | None
     system: str
     turns: tuple[Turn, ...]
     tools: tuple[OfferedTool, ...] = ()

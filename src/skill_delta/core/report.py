@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from skill_delta.core.agreement import Agreement
 from skill_delta.core.changes import SkillChange
 from skill_delta.core.diagnostics import Diagnostics, diagnose
 from skill_delta.core.gate import GateVerdict
+from skill_delta.core.judging import JudgedBy
 from skill_delta.core.paired import PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Reading, Scope
-from skill_delta.core.scores import Spend, pass_rate, total_spend
+from skill_delta.core.scores import Spend, judge_spend_of, pass_rate, total_spend
 from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.suite_changes import CaseChange
 from skill_delta.core.trials import (
@@ -61,6 +63,8 @@ class Environment:
     repetitions: int = 1
     hooks_disabled: bool = False
     """Whether the candidate's agent was told to load no skills by its hooks."""
+    judge: JudgedBy | None = None
+    """Who judged by rubrics; None where no case has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,8 @@ class Summary:
 
     `passed`, `failed`, `errored` and `inconclusive` count trials of the candidate; `skipped`
     counts baseline cases left out on purpose, `not_run` trials of any arm. `pass_rate` is the
-    candidate's, None where nothing ran. `spend` is the whole bill, every arm.
+    candidate's, None where nothing ran. `spend` is the whole bill, every arm; `judge_spend` is the
+    part of it that judging these trials cost.
     """
 
     passed: int
@@ -80,6 +85,7 @@ class Summary:
     not_run: int
     pass_rate: float | None
     spend: Spend
+    judge_spend: Spend = Spend()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +134,8 @@ class Report:
     """How many trials fewer were run than every planned look would have taken."""
     spent_before: Spend = Spend()
     """What trials cost that were lost in an earlier run and had to be run again."""
+    agreement: Agreement | None = None
+    """How recorded answers fared that a judge was asked about again; None where none was."""
 
     @cached_property
     def candidate(self) -> tuple[Outcome, ...]:
@@ -164,4 +172,5 @@ class Report:
             not_run=sum(isinstance(outcome, NotRun) for outcome in self.outcomes),
             pass_rate=pass_rate(self.candidate),
             spend=total_spend(self.outcomes) + self.spent_before,
+            judge_spend=sum(map(judge_spend_of, self.outcomes), Spend()),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
 
+from skill_delta.core.judging import Judging
 from skill_delta.core.transcript import Usage
 from skill_delta.core.trials import Errored, NotRun, Outcome, Scored, Status, status_of
 
@@ -94,9 +95,30 @@ class Spend:
         cost = None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0)
         return Spend(self.usage + other.usage, cost)
 
+    def __sub__(self, part: Spend) -> Spend:
+        """What is left without a part of it."""
+        unknown = self.cost_usd is None or part.cost_usd is None
+        cost = None if unknown else (self.cost_usd or 0.0) - (part.cost_usd or 0.0)
+        return Spend(self.usage - part.usage, cost)
+
 
 def spend_of(outcome: Outcome) -> Spend:
-    """What one trial cost. One that never ran cost nothing."""
+    """What one trial cost, its judge included. One that never ran cost nothing."""
+    return own_spend_of(outcome) + judge_spend_of(outcome)
+
+
+def judge_spend_of(outcome: Outcome) -> Spend:
+    """What judging one trial cost: no part of what either arm is said to use."""
+    return spend_of_judging(outcome.judging if isinstance(outcome, Scored | Errored) else None)
+
+
+def spend_of_judging(judging: Judging | None) -> Spend:
+    """What a judge took for one answer, over all requests; nothing where none was asked."""
+    return Spend(judging.usage, judging.cost_usd) if judging else Spend()
+
+
+def own_spend_of(outcome: Outcome) -> Spend:
+    """What the arm itself used in one trial."""
     match outcome:
         case Scored(transcript=transcript):
             return Spend(transcript.usage, transcript.cost_usd)

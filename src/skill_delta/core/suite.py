@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from skill_delta.core.checks.base import CheckSpec
 from skill_delta.core.checks.matching import matches
+from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.wording import clipped, shown
 from skill_delta.errors import Place, UserError
 
@@ -134,6 +135,11 @@ class Case:
     mode: Mode = Mode.LOADED
     tools: tuple[MockTool, ...] = ()
     tags: frozenset[str] = frozenset()
+
+    @property
+    def rubric(self) -> tuple[RubricLine, ...]:
+        """The checks that take a judge, in order."""
+        return tuple(check.spec for check in self.checks if isinstance(check.spec, RubricLine))
 
     @property
     def fingerprint(self) -> str:

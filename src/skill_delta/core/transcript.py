@@ -25,6 +25,9 @@ class Usage:
             self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
         )
 
+    def __sub__(self, part: Usage) -> Usage:
+        return Usage(self.input_tokens - part.input_tokens, self.output_tokens - part.output_tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from random import Random
 from typing import TypeAlias, assert_never
 
+from skill_delta.core.judging import Judging
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite import Case, Mode
 from skill_delta.core.transcript import Transcript, Usage
@@ -113,11 +114,12 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The trial ran and its checks were read."""
+    """The trial ran and its checks were read. `judging` is there where a judge was asked."""
 
     trial: Trial
     transcript: Transcript
     checks: tuple[CheckResult, ...]
+    judging: Judging | None = None
     status: Status = field(init=False)
     """Fail on any failed check; inconclusive where one could not be evaluated; else pass."""
 
@@ -139,9 +141,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Errored:
-    """The harness, the provider or a check gave out: it says nothing about the skill.
+    """The harness, the provider, a check or the judge gave out: it says nothing about the skill.
 
-    `usage` and `cost_usd` are what was spent before it was lost (None: price unknown).
+    `usage` and `cost_usd` are what was spent before it was lost (None: price unknown), without what
+    `judging` cost.
     """
 
     trial: Trial
@@ -149,6 +152,12 @@ class Errored:
     usage: Usage = Usage()
     cost_usd: float | None = 0.0
     transcript: Transcript | None = None
+    judging: Judging | None = None
+
+    @property
+    def lacks_a_verdict(self) -> bool:
+        """It was answered, and is lost for want of the judge's verdict alone."""
+        return self.transcript is not None and self.judging is not None and bool(self.judging.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue, ValidationError
 
 from skill_delta.core.checks import limits, tools
+from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.documents import Document, Path
 from skill_delta.core.suite import Case, Check, MockTool, Mode, Suite
 from skill_delta.core.wording import shown
@@ -43,7 +44,8 @@ MAX_NOTES = 50
 """How many notes one file gives before the rest is only counted."""
 
 _LATER: Mapping[str, frozenset[str]] = {
-    "": frozenset({"workspace", "sessions", "judge"}),
+    "": frozenset({"workspace", "sessions"}),
+    "judge": frozenset({"artifacts"}),
     "tools": frozenset({"error", "delay_ms"}),
     "assertions": frozenset({"file", "file_glob", "file-produced", "json-path", "judge"}),
 }
@@ -198,6 +200,9 @@ def _checks(shape: CaseShape) -> Iterator[Check]:
         yield from _trajectory_checks(shape.trajectory)
     if shape.budget is not None:
         yield from _budget_checks(shape.budget)
+    if shape.judge is not None:
+        for position, line in enumerate(shape.judge.rubric):
+            yield Check(f"judge[{position}]", RubricLine(line=line, expected=shape.judge.expected))
 
 
 def _trajectory_checks(shape: TrajectoryShape) -> Iterator[Check]:

@@ -125,6 +125,14 @@ class BudgetShape(Shape):
     max_latency_ms: Amount | None = None
 
 
+class JudgeShape(Shape):
+    """What a judge grades the answer by."""
+
+    expected: str = ""
+    """What a good answer is like, for the judge to know."""
+    rubric: list[NotBlank] = Field(min_length=1)
+
+
 class CaseShape(Shape):
     """One task, what the model may use for it, and how the answer is judged."""
 
@@ -136,6 +144,7 @@ class CaseShape(Shape):
     assertions: list[AnyAssertion] = Field(default_factory=list)
     trajectory: TrajectoryShape | None = None
     budget: BudgetShape | None = None
+    judge: JudgeShape | None = None
 
 
 class EnvironmentShape(Shape):
@@ -177,6 +186,7 @@ _SHAPES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("trajectory",): TrajectoryShape,
     ("trajectory", "call_args"): CallArgs,
     ("budget",): BudgetShape,
+    ("judge",): JudgeShape,
     **{("assertions", kind): spec for kind, spec in _CHECKS.items()},
 }
 

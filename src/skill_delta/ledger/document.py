@@ -19,10 +19,11 @@ from pydantic import (
 )
 
 from skill_delta.core.changes import SkillChange
+from skill_delta.core.judging import JudgedBy, Judging
 from skill_delta.core.looks import MOST_REPETITIONS
 from skill_delta.core.policy import Reason
 from skill_delta.core.report import BaselineSource, Environment, SkippedSkill
-from skill_delta.core.scores import Spend
+from skill_delta.core.scores import Spend, spend_of_judging
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite_changes import CaseChange
 from skill_delta.core.transcript import Transcript, Usage
@@ -30,7 +31,6 @@ from skill_delta.core.trials import (
     Arm,
     CheckResult,
     Errored,
-    Outcome,
     Role,
     Scored,
     Subject,
@@ -65,6 +65,11 @@ def _transcript(transcript: Transcript) -> Transcript:
     if not 0 <= transcript.latency_ms <= MOST_MILLISECONDS:
         raise ValueError("no run takes so long")
     return transcript
+
+
+def _judging(judging: Judging) -> Judging:
+    _spend(spend_of_judging(judging))
+    return judging
 
 
 def _result(result: CheckResult) -> CheckResult:
@@ -158,13 +163,18 @@ class RecordedSubject:
         )
 
 
-def _without_hooks_enabled(
+def _without_what_is_not_there(
     environment: Environment, serialise: SerializerFunctionWrapHandler
 ) -> dict[str, JsonValue]:
-    """`hooks_disabled` is there only where it is true: records without the key stay as they are."""
+    """`hooks_disabled` is there only where it is true, `judge` only where there is one.
+
+    Records without the keys stay as they are.
+    """
     written: dict[str, JsonValue] = serialise(environment)
     if not environment.hooks_disabled:
         written.pop("hooks_disabled", None)
+    if environment.judge is None:
+        written.pop("judge", None)
     return written
 
 
@@ -181,7 +191,7 @@ class RunLine(_Line):
     run_id: str
     started_at: AwareDatetime
     request: JsonValue
-    environment: Annotated[Environment, WrapSerializer(_without_hooks_enabled)]
+    environment: Annotated[Environment, WrapSerializer(_without_what_is_not_there)]
     subjects: tuple[RecordedSubject, ...]
     sources: tuple[RecordedSource, ...] = ()
     skipped: tuple[SkippedSkill, ...] = ()
@@ -211,7 +221,11 @@ class TrialKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialLine(_Line):
-    """One finished trial. Without `error` it was scored; `cost_usd` is null where unknown."""
+    """One finished trial. Without `error` it was scored; `cost_usd` is null where unknown.
+
+    `judging` is what the judge was asked beside the task and the answer, all that it said, and what
+    that cost; null where none was asked.
+    """
 
     line: Literal["trial"] = "trial"
     key: TrialKey
@@ -221,13 +235,20 @@ class TrialLine(_Line):
     transcript: Annotated[Transcript, AfterValidator(_transcript)] | None
     usage: Annotated[Usage, AfterValidator(_usage)] = Usage()
     cost_usd: Dollars | None = None
+    judging: Annotated[Judging, AfterValidator(_judging)] | None = None
 
     @classmethod
     def of(cls, outcome: Scored | Errored, fingerprint: str) -> TrialLine:
         key = TrialKey.of(outcome.trial)
         match outcome:
-            case Scored(transcript=transcript, checks=checks):
-                return cls(key=key, fingerprint=fingerprint, checks=checks, transcript=transcript)
+            case Scored(transcript=transcript, checks=checks, judging=judging):
+                return cls(
+                    key=key,
+                    fingerprint=fingerprint,
+                    checks=checks,
+                    transcript=transcript,
+                    judging=judging,
+                )
             case Errored():
                 return cls(
                     key=key,
@@ -236,22 +257,32 @@ class TrialLine(_Line):
                     transcript=outcome.transcript,
                     usage=outcome.usage,
                     cost_usd=outcome.cost_usd,
+                    judging=outcome.judging,
                 )
 
     @property
     def spend(self) -> Spend:
-        """What the trial cost, answered or lost."""
+        """What the trial cost, answered or lost, its judge included."""
+        judged = spend_of_judging(self.judging)
         if self.error is not None or self.transcript is None:
-            return Spend(self.usage, self.cost_usd)
-        return Spend(self.transcript.usage, self.transcript.cost_usd)
+            return Spend(self.usage, self.cost_usd) + judged
+        return Spend(self.transcript.usage, self.transcript.cost_usd) + judged
 
-    def outcome_of(self, trial: Trial) -> Outcome:
+    @property
+    def lacks_a_verdict(self) -> bool:
+        """It was answered, and is lost for want of the judge's verdict alone."""
+        is_unjudged = self.judging is not None and bool(self.judging.error)
+        return self.error is not None and self.transcript is not None and is_unjudged
+
+    def outcome_of(self, trial: Trial) -> Scored | Errored:
         """What the trial ended as. Raises ValueError for a line that says neither."""
         if self.error is not None:
-            return Errored(trial, self.error, self.usage, self.cost_usd, self.transcript)
+            return Errored(
+                trial, self.error, self.usage, self.cost_usd, self.transcript, self.judging
+            )
         if self.transcript is None:
             raise ValueError("a trial has neither an answer nor an error")
-        return Scored(trial, self.transcript, self.checks)
+        return Scored(trial, self.transcript, self.checks, self.judging)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,12 +304,16 @@ AnyLine: TypeAlias = Annotated[RunLine | TrialLine | EndLine, Field(discriminato
 LINES: TypeAdapter[RunLine | TrialLine | EndLine] = TypeAdapter(AnyLine)
 
 
-def fingerprint_of(trial: Trial, runner_version: str, model: str) -> str:
+def fingerprint_of(
+    trial: Trial, runner_version: str, model: str, judge: JudgedBy | None = None
+) -> str:
     """What a trial's outcome depends on, as 64 hexadecimal digits.
 
     The arm, the skill with the hashes of its files, the case, the runner and its version, the
-    model, and which repetition it is: with any of them another, it is another trial.
+    model, which repetition it is, and the judge where the case has a rubric: with any of them
+    another, it is another trial.
     """
+    judged_by = (judge.name, judge.model) if judge and trial.case.rubric else ()
     skill = trial.arm.skill
     files = skill.bundle.files if skill.bundle else ()
     parts = (
@@ -288,5 +323,6 @@ def fingerprint_of(trial: Trial, runner_version: str, model: str) -> str:
         trial.case.fingerprint,
         runner_version,
         model,
+        *judged_by,
     )
     return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()

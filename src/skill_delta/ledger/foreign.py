@@ -28,6 +28,7 @@ def _problems(record: Record) -> Iterator[str]:
     for subject in record.subjects:
         yield from _problems_of(subject)
     yield from _about_sources(record)
+    yield from _about_the_judge(record)
     if any(reason.verdict is Verdict.PASS for reason in record.run.objections):
         yield "an objection that speaks for a pass"
 
@@ -38,6 +39,17 @@ def _problems_of(subject: Subject) -> Iterator[str]:
         yield "a candidate that is a baseline"
     if any(arm.role is not Role.BASELINE or not arm.baseline for arm in baselines):
         yield "a baseline that is a candidate"
+
+
+def _about_the_judge(record: Record) -> Iterator[str]:
+    """There is one where a case has a rubric, and all that was judged was judged by it."""
+    judge = record.run.environment.judge
+    asks_for_one = any(case.rubric for subject in record.subjects for case in subject.cases)
+    if asks_for_one is not (judge is not None):
+        yield "a judge without a rubric, or a rubric without a judge"
+    judged = (line.judging for key, line in record.trials.items() if key in record.of_last_run)
+    if any(judging is not None and judging.judge != judge for judging in judged):
+        yield "a verdict of another judge than its run's"
 
 
 def _about_sources(record: Record) -> Iterator[str]:

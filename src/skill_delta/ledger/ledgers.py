@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from skill_delta.core.judging import JudgedBy
 from skill_delta.core.scores import Spend
 from skill_delta.core.trials import Errored, Halt, Outcome, Scored, Trial
 from skill_delta.ledger.document import EndLine, TrialKey, TrialLine, fingerprint_of
@@ -17,8 +18,8 @@ from skill_delta.ledger.writer import RecordWriter
 class RecordLedger:
     """Writes every trial to a record. What an earlier run left there is not run again.
 
-    It has to be the very same trial: skill, case, runner and model as they are now. A lost one
-    runs again, and what it cost stays on the bill. `versions` and `models` are by runner.
+    It has to be the very same trial: skill, case, runner, model and judge as they are now. A lost
+    one runs again, and what it cost stays on the bill. `versions` and `models` are by runner.
     """
 
     writer: RecordWriter
@@ -26,8 +27,9 @@ class RecordLedger:
     models: Mapping[str, str]
     recorded: Record | None = None
     spent_before: Spend = Spend()
+    judge: JudgedBy | None = None
     stale: set[TrialKey] = field(default_factory=set)
-    """Recorded trials of which the skill, the case, the runner or the model is now another."""
+    """Recorded trials of which the skill, case, runner, model or judge is now another."""
     of_none: int = 0
     """How many recorded trials are of no skill, case or baseline of this run."""
 
@@ -42,9 +44,9 @@ class RecordLedger:
             return None
         if not self._is_of(trial, line):
             self.stale.add(key)
-        elif line.error is None:
-            own = _named_by(trial, line)
+        elif line.error is None or line.lacks_a_verdict:
             # Taken over, so that the record's last run is whole by itself.
+            own = _named_by(trial, line)
             self.writer.write(own)
             return own.outcome_of(trial)
         self.spent_before += line.spend
@@ -71,12 +73,14 @@ class RecordLedger:
         )
 
     def _fingerprint(self, trial: Trial) -> str:
-        return fingerprint_of(trial, self.versions[trial.runner], self.models[trial.runner])
+        version, model = self.versions[trial.runner], self.models[trial.runner]
+        return fingerprint_of(trial, version, model, self.judge)
 
 
 def _named_by(trial: Trial, line: TrialLine) -> TrialLine:
     """The line with the names that the trial has: in the record secrets are taken out of them."""
-    checks = zip(trial.case.checks, line.checks, strict=True)
+    # One that was lost has none.
+    checks = zip(trial.case.checks, line.checks, strict=line.error is None)
     own = tuple(replace(result, id=check.id) for check, result in checks)
     return replace(line, key=TrialKey.of(trial), checks=own)
 

@@ -158,10 +158,21 @@ class _Reading:
         before = self.trials.get(line.key)
         # Only answers are taken over word for word. A trial that was lost again in the same way
         # was paid for again.
-        if before is not None and (line.error is not None or before != line):
+        goes_on = before is not None and _goes_on_from(before, line)
+        if before is not None and not goes_on and (line.error is not None or before != line):
             self.superseded += before.spend
         self.trials[line.key] = line
         self.own.add(line.key)
+
+
+def _goes_on_from(before: TrialLine, line: TrialLine) -> bool:
+    """Whether it is the same answer, judged again: what it cost before is in its own bill."""
+    return (
+        before.lacks_a_verdict
+        and before.fingerprint == line.fingerprint
+        and before.transcript == line.transcript
+        and line.judging is not None
+    )
 
 
 def _lines(

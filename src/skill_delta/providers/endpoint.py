@@ -44,6 +44,7 @@ class Endpoint:
     model: str
     key_variable: str
     base: str
+    our_variable: str = OUR_KEY_VARIABLE
     key: str = field(default="", repr=False)
     basic: str = field(default="", repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -56,7 +57,7 @@ class Endpoint:
     @property
     def key_variables(self) -> str:
         """The variables that may hold the key, for messages."""
-        return f"{OUR_KEY_VARIABLE} or {self.key_variable}"
+        return f"{self.our_variable} or {self.key_variable}"
 
     def quote(self, text: str) -> str:
         """The beginning of what a server said, on one line, without any secret it echoes."""
@@ -86,7 +87,13 @@ def secrets_of(url: str) -> tuple[str, ...]:
 
 
 def endpoint_at(
-    base_url: str, path: str, model: str, *, key: SecretStr | None, key_variable: str
+    base_url: str,
+    path: str,
+    model: str,
+    *,
+    key: SecretStr | None,
+    key_variable: str,
+    our_variable: str = OUR_KEY_VARIABLE,
 ) -> Endpoint:
     """The endpoint `path` under a base URL, which may already end in it.
 
@@ -105,6 +112,7 @@ def endpoint_at(
         url=plain_url.copy_with(raw_path=raw_path),
         model=model,
         key_variable=key_variable,
+        our_variable=our_variable,
         base=str(plain_url.copy_with(raw_path=root or b"/")),
         key=secret,
         basic=basic,

@@ -24,6 +24,7 @@ from skill_delta.core.conversation import (
 from skill_delta.core.documents import MAX_DEPTH
 from skill_delta.core.transcript import Usage
 from skill_delta.errors import TrialError
+from skill_delta.providers import OUR_KEY_VARIABLE
 from skill_delta.providers.endpoint import Endpoint, endpoint_at
 
 MAX_TOKENS = 10**9
@@ -36,7 +37,8 @@ class OpenAiChat:
     """Chat completions at `base_url`, with or without `/chat/completions` at its end.
 
     `extra` adds fields to every request, such as a temperature: by default the server's own
-    settings hold. Raises `UserError` for a URL or a key that cannot be used.
+    settings hold. `our_variable` is named where the key is refused. Raises `UserError` for a URL or
+    a key that cannot be used.
     """
 
     def __init__(
@@ -45,9 +47,15 @@ class OpenAiChat:
         model: str,
         key: SecretStr | None = None,
         extra: Mapping[str, JsonValue] = NOTHING_MORE,
+        our_variable: str = OUR_KEY_VARIABLE,
     ) -> None:
         self.endpoint: Endpoint = endpoint_at(
-            base_url, "/chat/completions", model, key=key, key_variable="OPENAI_API_KEY"
+            base_url,
+            "/chat/completions",
+            model,
+            key=key,
+            key_variable="OPENAI_API_KEY",
+            our_variable=our_variable,
         )
         self._extra = extra
         self._headers = httpx.Headers(

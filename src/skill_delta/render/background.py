@@ -17,6 +17,7 @@ from skill_delta.render.remarks import (
     baseline_source,
     commit_of,
     high_variance_lines,
+    judges_part,
     low_signal_line,
     low_signal_meaning,
     named_sources,
@@ -105,6 +106,7 @@ def measured(report: Report, frame: Frame) -> Listing:
         figures.counted(environment.repetitions, "repetition"),
         f"seed {environment.seed}",
         figures.spent(report.summary.spend),
+        *([f"of it {part}"] if (part := judges_part(report)) else []),
     ]
     if report.is_working_copy:
         frame = replace(frame, measured="working copy on")

@@ -12,30 +12,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from skill_delta.core.policy import GateMethod, Verdict
 from skill_delta.core.readings import Measure
 from skill_delta.core.suite_changes import CaseChangeKind, CasePart
 from skill_delta.core.trials import Role
+from skill_delta.render.document_part import Count, DocumentPart, Rate, is_absent
+from skill_delta.render.judge_document import Agreement, Judge, Spend
 
 SCHEMA_VERSION: Literal[1] = 1
 
-Rate = Annotated[float, Field(ge=0, le=1)]
 Delta = Annotated[float, Field(ge=-1, le=1)]
-Count = Annotated[int, Field(ge=0)]
 OutcomeStatus = Literal["pass", "fail", "error", "skipped", "inconclusive", "not_run"]
 
 
-class _Part:
-    """What pydantic needs to know of every part: nothing unknown, nothing coerced, no NaN."""
-
-    __slots__ = ()
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SingleGate(_Part):
+class SingleGate(DocumentPart):
     """One gate on a delta. `skill` is null where it is over all skills.
 
     `note` qualifies the verdict, or says what kept it inconclusive; `literally` is what the bare
@@ -55,7 +48,7 @@ class SingleGate(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate(_Part):
+class Gate(DocumentPart):
     """The gate's answer. `passed` is true where the verdict is `pass`.
 
     `gates` are the single gates on a delta, of which the verdict is the worst.
@@ -69,8 +62,11 @@ class Gate(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary(_Part):
-    """The candidate's trials by how they ended, and the whole bill, every arm's."""
+class Summary(DocumentPart):
+    """The candidate's trials by how they ended, and the whole bill, every arm's.
+
+    `judge` is the part of the bill that judging these trials cost, and there only with a judge.
+    """
 
     passed: Count
     failed: Count
@@ -81,10 +77,11 @@ class Summary(_Part):
     pass_rate: Rate | None
     tokens: Count
     cost_usd: float | None
+    judge: Annotated[Spend | None, Field(exclude_if=is_absent)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval(_Part):
+class Interval(DocumentPart):
     """The delta over case means, and the deltas that it is compatible with."""
 
     delta: Delta
@@ -97,7 +94,7 @@ class Interval(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band(_Part):
+class Band(DocumentPart):
     """Where the delta may lie over other cases like these."""
 
     low: Delta
@@ -105,7 +102,7 @@ class Band(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio(_Part):
+class Ratio(DocumentPart):
     """Candidate over baseline, per run: 1.1 is ten per cent more."""
 
     ratio: float
@@ -114,7 +111,7 @@ class Ratio(_Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metrics(_Part):
+class Metrics(DocumentPart):
     """Candidate minus baseline over the comparable cases' outcomes.
 
     A higher pass rate is better; for tokens, cost and latency, negative is better. What follows
@@ -139,7 +136,7 @@ class Metrics(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseOfRunner(_Part):
+class CaseOfRunner(DocumentPart):
     """One case of one skill under one runner."""
 
     skill: str
@@ -191,7 +188,7 @@ class SuspectCheck(CaseOfRunner):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Against(_Part):
+class _Against(DocumentPart):
     baseline: str
 
 
@@ -215,7 +212,7 @@ class BaselineDelta(Metrics, _Against):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check(_Part):
+class Check(DocumentPart):
     """One check of one trial. `passed` is null where it could not be evaluated."""
 
     id: str
@@ -225,7 +222,7 @@ class Check(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage(_Part):
+class Usage(DocumentPart):
     """Tokens, as the server counted them."""
 
     input_tokens: Count
@@ -233,7 +230,7 @@ class Usage(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall(_Part):
+class ToolCall(DocumentPart):
     """One tool call and the answer it was given."""
 
     name: str
@@ -242,7 +239,7 @@ class ToolCall(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transcript(_Part):
+class Transcript(DocumentPart):
     """What a trial left behind. `skill_triggered` is null where the skill was not offered."""
 
     answer: str
@@ -251,10 +248,21 @@ class Transcript(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judging(DocumentPart):
+    """What the judge of one trial was: its model, how often it was asked, what that cost."""
+
+    model: str
+    attempts: Count
+    usage: Usage
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(CaseOfRunner):
     """One trial. `repetition` counts from 0; `baseline` is null for the candidate.
 
-    `error` says why there is no score: the error, or why the trial was skipped or not run.
+    `error` says why there is no score: the error, or why the trial was skipped or not run. `usage`
+    and `cost_usd` are without those of `judge`, which is there only where a judge was asked.
     """
 
     arm: Role
@@ -268,10 +276,11 @@ class Outcome(CaseOfRunner):
     latency_ms: float | None
     error: str | None
     transcript: Transcript | None
+    judge: Annotated[Judging | None, Field(exclude_if=is_absent)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline(_Part):
+class Baseline(DocumentPart):
     """Which version of a skill a baseline stood for. `unresolved` says why there is none."""
 
     skill: str
@@ -282,7 +291,7 @@ class Baseline(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped(_Part):
+class Skipped(DocumentPart):
     """A skill that was found and not evaluated."""
 
     skill: str
@@ -290,10 +299,11 @@ class Skipped(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Environment(_Part):
+class Environment(DocumentPart):
     """What it takes to measure again. `model` and `runner_versions` are by runner.
 
     `hooks_disabled` is there only where it is true: the candidate ran with its hooks suppressed.
+    `judge` is there only where a case has a rubric.
     """
 
     runner_versions: dict[str, str]
@@ -301,10 +311,11 @@ class Environment(_Part):
     repetitions: Count
     seed: int
     hooks_disabled: Annotated[bool, Field(exclude_if=operator.not_)] = False
+    judge: Annotated[Judge | None, Field(exclude_if=is_absent)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteChange(_Part):
+class SuiteChange(DocumentPart):
     """What a pull request did to one eval case.
 
     `loosened` says what it no longer asks for, `altered` which parts of it read otherwise, and
@@ -322,8 +333,11 @@ class SuiteChange(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportDocument(_Part):
-    """One run of skill-delta. `delta` is the first of `deltas`, null without a baseline."""
+class ReportDocument(DocumentPart):
+    """One run of skill-delta. `delta` is the first of `deltas`, null without a baseline.
+
+    `judge_agreement` is there only where recorded answers were judged again.
+    """
 
     schema_version: Literal[1]
     skill_delta_version: str
@@ -345,3 +359,4 @@ class ReportDocument(_Part):
     trials_saved: Count
     """How many trials fewer were run than every planned look would have taken."""
     environment: Environment
+    judge_agreement: Annotated[Agreement | None, Field(exclude_if=is_absent)] = None

@@ -14,11 +14,12 @@ from skill_delta import __version__
 from skill_delta.core.diagnostics import CheckFlag, SuspectCheck
 from skill_delta.core.gate import GateVerdict
 from skill_delta.core.judgements import Judgement
+from skill_delta.core.judging import Judging
 from skill_delta.core.paired import Difference, PairedDelta
 from skill_delta.core.policy import Verdict
 from skill_delta.core.readings import Measure, Reading, Scope
 from skill_delta.core.report import BaselineSource, Report
-from skill_delta.core.scores import spend_of
+from skill_delta.core.scores import own_spend_of
 from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.transcript import Transcript, Usage
 from skill_delta.core.trials import (
@@ -33,6 +34,7 @@ from skill_delta.core.trials import (
 )
 from skill_delta.render import document
 from skill_delta.render.escape import encodable
+from skill_delta.render.judge_document import agreement_part, judged_by, spend_part
 
 _DOCUMENT = TypeAdapter(document.ReportDocument)
 
@@ -91,7 +93,9 @@ def report_document(report: Report) -> document.ReportDocument:
             repetitions=report.environment.repetitions,
             seed=report.environment.seed,
             hooks_disabled=report.environment.hooks_disabled,
+            judge=judged_by(judge) if (judge := report.environment.judge) else None,
         ),
+        judge_agreement=agreement_part(report.agreement) if report.agreement else None,
     )
 
 
@@ -148,6 +152,7 @@ def _summary(report: Report) -> document.Summary:
         pass_rate=_exact(summary.pass_rate),
         tokens=summary.spend.usage.tokens,
         cost_usd=_exact(summary.spend.cost_usd),
+        judge=spend_part(summary.judge_spend) if report.environment.judge else None,
     )
 
 
@@ -324,9 +329,10 @@ _STATUSES: Mapping[Status, document.OutcomeStatus] = {
 
 def _outcome(outcome: Outcome) -> document.Outcome:
     trial = outcome.trial
-    spend = spend_of(outcome)
+    spend = own_spend_of(outcome)
     result = outcome if isinstance(outcome, Scored) else None
-    transcript = None if isinstance(outcome, Skipped | NotRun) else outcome.transcript
+    ran = None if isinstance(outcome, Skipped | NotRun) else outcome
+    transcript = ran.transcript if ran else None
     return document.Outcome(
         skill=trial.skill,
         case=trial.case.name,
@@ -342,6 +348,16 @@ def _outcome(outcome: Outcome) -> document.Outcome:
         latency_ms=transcript.latency_ms if transcript else None,
         error=None if isinstance(outcome, Scored) else outcome.reason,
         transcript=_transcript(transcript) if transcript else None,
+        judge=_judging(ran.judging) if ran and ran.judging else None,
+    )
+
+
+def _judging(judging: Judging) -> document.Judging:
+    return document.Judging(
+        model=judging.judge.title,
+        attempts=len(judging.replies),
+        usage=_usage(judging.usage),
+        cost_usd=judging.cost_usd,
     )
 
 

@@ -20,7 +20,7 @@ from skill_delta.core.skills import SkillVersion, Unresolved
 from skill_delta.core.suite_changes import CaseChange
 from skill_delta.core.trials import NO_SKILL, CaseKey, Role, Skipped
 from skill_delta.core.wording import MOST_LISTED, clipped, listed, shown
-from skill_delta.render.figures import counted, rate, rate_delta, short
+from skill_delta.render.figures import counted, rate, rate_delta, short, spent
 
 
 def summary_sentence(summary: Summary) -> str:
@@ -35,6 +35,12 @@ def summary_sentence(summary: Summary) -> str:
     passing = summary.pass_rate
     share = "nothing measured" if passing is None else f"pass rate {rate(passing)}"
     return f"{', '.join(parts)} — {share}"
+
+
+def judges_part(report: Report) -> str:
+    """`the judge gpt-5: 300 tokens, $0.0100`: what it cost; blank where there was none."""
+    judge = report.environment.judge
+    return f"the judge {judge.title}: {spent(report.summary.judge_spend)}" if judge else ""
 
 
 def remarks(report: Report) -> Iterator[str]:

@@ -9,7 +9,8 @@ from typing import Literal
 from pydantic import ConfigDict, JsonValue, TypeAdapter
 
 from skill_delta.core.scorecard import CaseScore, LegStatus, Scorecard, Sign
-from skill_delta.render.document import Delta, Rate
+from skill_delta.render.document import Delta
+from skill_delta.render.document_part import Rate
 from skill_delta.render.escape import encodable
 
 SCHEMA_VERSION: Literal[1] = 1

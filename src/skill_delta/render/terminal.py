@@ -26,6 +26,7 @@ from skill_delta.render.remarks import (
     altered_cases,
     high_variance_lines,
     is_a_plain_pass,
+    judges_part,
     low_signal_heading,
     low_signal_line,
     remarks,
@@ -74,11 +75,17 @@ def render_terminal(report: Report, style: Style = PLAIN) -> str:
         *_list_block("Notes", remarks(report), style),
         "",
         summary_sentence(summary),
-        f"Spent {figures.spent(summary.spend)}",
+        f"Spent {figures.spent(summary.spend)}{_judges_part(report)}",
         "",
         *_gate_lines(report, style),
     ]
     return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _judges_part(report: Report) -> str:
+    """` (of it the judge gpt-5: 300 tokens, $0.0100)`, where one was asked."""
+    part = judges_part(report)
+    return f" (of it {plain(part)})" if part else ""
 
 
 def _outcome_lines(report: Report, style: Style) -> Iterator[str]:

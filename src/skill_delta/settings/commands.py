@@ -74,7 +74,8 @@ PUBLISH = Command(
     defaults=_OF_A_PULL_REQUEST,
     foreign=frozenset(Settings.model_fields)
     - {
-        *("runner", "model", "baseline", "repeat", "max_repeat", "adaptive", "min_repeats"),
+        *("runner", "model", "judge", "judge_model"),
+        *("baseline", "repeat", "max_repeat", "adaptive", "min_repeats"),
         *("min_delta", "gate", "margin", "confidence", "on_inconclusive", "on_unmeasured"),
         *("min_pass_rate", "per_skill_min", "per_skill", "fail_on_error", "max_regressed_cases"),
         *("max_token_increase", "max_cost_increase", "max_latency_increase"),

@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from skill_delta.core.judging import JudgedBy
 from skill_delta.core.looks import MOST_REPETITIONS, Adaptive, Looks
 from skill_delta.core.readings import Measure
 
@@ -24,6 +25,9 @@ MODEL_RUNNERS = ("openai",)
 """Runners that are told which model to ask."""
 
 RUNNERS = ("scripted", *MODEL_RUNNERS)
+
+JUDGES = ("scripted", *MODEL_RUNNERS)
+"""What can grade by a rubric: whatever answers a bare question."""
 
 INCREASES: Mapping[Measure, str] = {
     Measure.TOKENS: "max_token_increase",
@@ -134,6 +138,12 @@ class Settings(_Checked):
     """The model to ask, or RUNNER=MODEL."""
     base_url: str | None = None
     """The chat-completions endpoint's base URL."""
+    judge: str | None = None
+    """What grades by rubrics: by default what asks the model; scripted where none is asked."""
+    judge_model: str | None = None
+    """The model that judges; by default the one that is judged, which a note warns of."""
+    judge_base_url: str | None = None
+    """The base URL of the judge's own endpoint; by default the runners'."""
     tag: Texts = ()
     """Only cases with one of these tags."""
     case: Texts = ()
@@ -239,6 +249,17 @@ class Settings(_Checked):
             raise PydanticCustomError("runner", "name at least one runner")
         return names
 
+    @field_validator("judge")
+    @classmethod
+    def _known_judge(cls, name: str | None) -> str | None:
+        if name is not None and name not in JUDGES:
+            raise PydanticCustomError(
+                "judge",
+                "there is no judge '{name}'; the judges are {known}",
+                {"name": name, "known": ", ".join(JUDGES)},
+            )
+        return name
+
     @field_validator(
         "min_delta", mode="before", json_schema_input_type=float | str | dict[str, float]
     )
@@ -264,6 +285,28 @@ class Settings(_Checked):
     def asking_runners(self) -> tuple[str, ...]:
         """The runners of this run that need a model's name."""
         return tuple(name for name in self.runner if name in MODEL_RUNNERS)
+
+    @property
+    def judge_name(self) -> str:
+        """What grades by rubrics, where a case of the run has one."""
+        if self.judge is not None:
+            return self.judge
+        is_described = self.judge_model is not None or self.judge_base_url is not None
+        return next(iter(self.asking_runners), MODEL_RUNNERS[0] if is_described else "scripted")
+
+    @property
+    def judged_by(self) -> JudgedBy:
+        """What is asked for as a judge, as a record names it."""
+        name = self.judge_name
+        return JudgedBy(name, self.judging_model if name in MODEL_RUNNERS else "")
+
+    @property
+    def judging_model(self) -> str:
+        """The model that judges; empty where none was given, or none is asked."""
+        if self.judge_model is not None:
+            return self.judge_model.strip()
+        name = self.judge_name
+        return self.model_of(name) if name in self.asking_runners else ""
 
     def model_of(self, runner: str) -> str:
         """The model that `runner` asks; empty where none was given."""

@@ -206,7 +206,8 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
     readers = {
         "model": bool(settings.asking_runners),
         "base_url": bool(settings.asking_runners),
-        "replies": "scripted" in settings.runner,
+        "replies": "scripted" in (*settings.runner, settings.judge_name),
+        **dict.fromkeys(("judge_model", "judge_base_url"), settings.judge_name != "scripted"),
         "base": not {"previous", "base"}.isdisjoint(settings.baseline),
         "adaptive": gated,
         "min_repeats": gated or counted,
@@ -221,6 +222,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "model": "no runner of this run asks a model",
         "base_url": "no runner of this run asks a model",
         "replies": "the scripted runner is not part of this run",
+        **dict.fromkeys(("judge_model", "judge_base_url"), "the scripted judge asks no model"),
         "base": "neither previous nor base is a baseline of this run",
         "adaptive": "only gate interval with a min-delta looks again",
         "on_inconclusive": "only gate interval can be inconclusive, or a bound on an increase",

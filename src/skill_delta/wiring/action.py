@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from skill_delta.wiring.check import (
     Unchanged,
     check,
 )
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.telling import (
     FORK_HELP,
     Audience,
@@ -70,7 +71,7 @@ class ActionRequest:
     pull_request: int | None = None
     """The pull request that a maintainer wants measured, where a dispatch names one."""
     config: str | None = None
-    key: SecretStr | None = None
+    keys: Keys = field(default_factory=Keys)
     token: SecretStr | None = None
 
 
@@ -85,7 +86,6 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
         request.event, request.step, request.comment_id, request.sets_status, request.token
     )
     host = Host(audience, datetime.now(UTC))
-    key = request.key.get_secret_value() if request.key else None
     trigger = request.event.trigger
     # A run that a maintainer dispatched has the secrets, whoever wrote the pull request.
     from_outside = (
@@ -98,7 +98,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
             command="action",
             flags=request.flags,
             config=request.config,
-            key=key,
+            keys=request.keys,
             without_key=FORK if from_outside or request.event.is_dependabot else "",
             starting=host.begin,
             remote=_remote(request),
@@ -106,7 +106,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
         terminal,
     )
     token = request.token.get_secret_value() if request.token else None
-    speaker = Speaker(request.step, host, terminal, _redactor(outcome, key, token))
+    speaker = Speaker(request.step, host, terminal, _redactor(outcome, request.keys, token))
     return _Teller(request, speaker).tell(outcome)
 
 
@@ -157,13 +157,13 @@ def _remote(request: ActionRequest) -> RemoteRepository | None:
     return RemoteRepository(f"{event.server_url}/{event.repository}", token)
 
 
-def _redactor(outcome: CheckOutcome, key: str | None, token: str | None) -> Redactor:
+def _redactor(outcome: CheckOutcome, keys: Keys, token: str | None) -> Redactor:
     settings = None if isinstance(outcome, Unchanged) else outcome.settings
     if settings is None:
-        return Redactor(filter(None, (key, token)))
-    from skill_delta.wiring.assembly import redactor_for  # noqa: PLC0415 - it is loaded by now
+        return Redactor(filter(None, (*keys.given, token)))
+    from skill_delta.wiring.endpoints import redactor_for  # noqa: PLC0415 - it is loaded by now
 
-    return redactor_for(settings.base_url, key, token)
+    return redactor_for(settings, keys, token)
 
 
 def _refs(request: ActionRequest) -> Refs:

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from random import Random
-
-from pydantic import SecretStr
 
 from skill_delta import pipeline
 from skill_delta.core.inference import DecisionRule
+from skill_delta.core.judging import kinship
 from skill_delta.core.policy import GateMethod, GatePolicy, Reason
 from skill_delta.core.power import pass_is_reachable
 from skill_delta.core.readings import Scope
@@ -24,12 +22,12 @@ from skill_delta.core.scorecard import effective_disable_hooks
 from skill_delta.core.selection import Selection
 from skill_delta.core.trials import nothing_to_offer
 from skill_delta.core.wording import count, percent
-from skill_delta.errors import Place, ServiceError, UserError
+from skill_delta.errors import Place, UserError
 from skill_delta.execution import Budget, Ceilings
 from skill_delta.history.working_files import WorkingFiles
 from skill_delta.hosts.terminal import BarProgress, LineProgress
 from skill_delta.pipeline import Ports
-from skill_delta.ports import Baselines, Ledger, Model, Runner, SourceFiles
+from skill_delta.ports import Baselines, Judge, Ledger, Runner, SourceFiles
 from skill_delta.preparation import (
     FoundSkill,
     Prepared,
@@ -37,13 +35,22 @@ from skill_delta.preparation import (
     ceiling_of_runs,
     chosen_cases,
     labels,
+    plan_of_judging,
     prepare,
 )
-from skill_delta.providers import PROVIDERS, Vendor
-from skill_delta.providers.scripted import Reply, ScriptedModel, read_replies
-from skill_delta.render.redaction import Redactor
+from skill_delta.providers import PROVIDERS
+from skill_delta.providers.scripted import (
+    JudgeReply,
+    Reply,
+    ScriptedJudge,
+    ScriptedModel,
+    read_judge_replies,
+    read_replies,
+)
 from skill_delta.runners.model import ModelRunner
 from skill_delta.settings.model import Settings
+from skill_delta.wiring.endpoints import asking_judge, asking_runner, redactor_for
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.records import Keeping, kept, notes_of
 from skill_delta.wiring.skill_names import KnownSkills, known_skills, labels_by_name
 from skill_delta.wiring.terminal import Terminal
@@ -85,7 +92,7 @@ class Task:
     candidates: Sequence[Candidate]
     settings: Settings
     baselines: Baselines
-    key: str | None
+    keys: Keys
     terminal: Terminal
     objections: Sequence[Reason] | None = None
     surroundings: Callable[[], Surroundings] = Surroundings
@@ -99,17 +106,22 @@ def evaluate(task: Task) -> Report:
     if task.objections is not None:
         policy = replace(request.policy, needs_cases=False)
         request = replace(request, policy=policy, objections=tuple(task.objections))
-    runners = runners_of(settings, task.candidates, task.key)
+    runners = runners_of(settings, task.candidates, task.keys)
     ready = _surrounded(prepare(skills, request, runners, task.baselines), task.surroundings())
+    is_judged = any(case.rubric for subject in ready.subjects for case in subject.cases)
+    judge = judge_of(settings, task.candidates, task.keys) if is_judged else None
     if settings.on_inconclusive == "fail":
         _refuse_unreachable(ready, request.policy, settings)
-    if any(runner.costs_money for runner in runners.values()):
+    if any(asked.costs_money for asked in _asked(runners, judge)):
         cases = chosen_cases(skills, request.selection)
         task.terminal.say(f"{ceiling_of_runs(request, cases, len(runners))}\n")
+    if judge is not None and judge.costs_money:
+        task.terminal.say(f"{plan_of_judging(ready.subjects, judge.by)}\n")
     environment = Environment(
         seed=request.seed,
         runners={name: runner.version for name, runner in runners.items()},
         models={name: runner.model for name, runner in runners.items()},
+        judge=judge.by if judge else None,
         repetitions=request.policy.looks.repetitions,
         hooks_disabled=effective_disable_hooks(
             any(skill.suite.disable_hooks for skill in skills if skill.suite),
@@ -117,11 +129,20 @@ def evaluate(task: Task) -> Report:
         ),
     )
     started_at = datetime.now(UTC)
-    redact = redactor_for(settings.base_url, task.key, *task.keeping.secrets).redact
+    if environment.judge is not None:
+        ready = replace(
+            ready, notes=(*ready.notes, *kinship(environment.judge, environment.models))
+        )
+    redact = redactor_for(settings, task.keys, *task.keeping.secrets).redact
     with kept(task.keeping, ready, request, environment, redact, started_at) as ledger:
-        ports = _Opened(task, runners, ledger, started_at)
+        ports = _Opened(task, runners, judge, ledger, started_at)
         report = asyncio.run(ports.evaluate(ready, request, environment))
     return replace(report, notes=(*report.notes, *notes_of(ledger)))
+
+
+def _asked(runners: Mapping[str, Runner], judge: Judge | None) -> Sequence[Runner | Judge]:
+    """All that a run asks something of."""
+    return (*runners.values(), judge) if judge else tuple(runners.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +151,14 @@ class _Opened:
 
     task: Task
     runners: Mapping[str, Runner]
+    judge: Judge | None
     ledger: Ledger
     started_at: datetime
 
     async def evaluate(
         self, ready: Prepared, request: RunRequest, environment: Environment
     ) -> Report:
-        """Run it, and close every runner whatever comes."""
+        """Run it, and close every runner and the judge whatever comes."""
         cancelled, terminal = asyncio.Event(), self.task.terminal
         with _cancelled_by_signals(cancelled):
             ports = Ports(
@@ -149,12 +171,13 @@ class _Opened:
                 cancelled=cancelled,
                 started_at=self.started_at,
                 now=lambda: datetime.now(UTC),
+                judge=self.judge,
             )
             try:
                 return await pipeline.evaluate(ready, request, environment, ports)
             finally:
-                for runner in self.runners.values():
-                    await runner.close()
+                for asked in _asked(self.runners, self.judge):
+                    await asked.close()
 
 
 def _surrounded(ready: Prepared, around: Surroundings) -> Prepared:
@@ -233,16 +256,6 @@ def _cancelled_by_signals(cancelled: asyncio.Event) -> Iterator[None]:
             leave()
 
 
-def redactor_for(base_url: str | None, *secrets: str | None) -> Redactor:
-    """Takes out the keys, and what a base URL holds of a user, a password or a query."""
-    of_url: tuple[str, ...] = ()
-    if base_url is not None:
-        from skill_delta.providers.endpoint import secrets_of  # noqa: PLC0415 - httpx takes 0.1 s
-
-        of_url = secrets_of(base_url)
-    return Redactor([*filter(None, secrets), *of_url])
-
-
 def request_of(settings: Settings, known: KnownSkills) -> RunRequest:
     """What the settings ask of a run of these skills. Bars of other skills are for other runs.
 
@@ -288,67 +301,61 @@ def request_of(settings: Settings, known: KnownSkills) -> RunRequest:
 
 
 def runners_of(
-    settings: Settings, candidates: Sequence[Candidate], key: str | None
+    settings: Settings, candidates: Sequence[Candidate], keys: Keys
 ) -> Mapping[str, Runner]:
     """The runners asked for, in that order. Nothing is sent yet."""
     runners: dict[str, Runner] = {}
     for name in settings.runner:
         if name in PROVIDERS:
-            runners[name] = _asking_runner(name, PROVIDERS[name], settings, key)
+            runners[name] = asking_runner(name, settings, keys)
         else:
             replies = _replies(settings, candidates)
             runners[name] = ModelRunner(name, ScriptedModel(replies), costs_money=False)
     return runners
 
 
-def _asking_runner(name: str, vendor: Vendor, settings: Settings, key: str | None) -> Runner:
-    from skill_delta.providers.http import HttpModel  # noqa: PLC0415 - httpx takes 0.1 s
-    from skill_delta.providers.prices import is_priced, price_of  # noqa: PLC0415
-
-    if key is None and settings.base_url is None:
-        raise ServiceError(
-            f"there is no API key for runner '{name}': set SKILL_DELTA_API_KEY "
-            f"or {vendor.key_variable}, or name another endpoint with --base-url"
-        )
-    model = settings.model_of(name)
-    api = vendor.api(settings.base_url or vendor.base_url, model, SecretStr(key) if key else None)
-    endpoint = str(api.endpoint.url)
-    # Asked in any case: the price list loads here, not while the first answer's time is taken.
-    priced = is_priced(model, endpoint)
-    if settings.max_cost is not None and not priced:
-        raise UserError(
-            f"--max-cost cannot be kept: no price is known for model '{model}' at this endpoint",
-            hint="limit the run with --max-tokens or --max-time instead",
-        )
-    asked: Model = HttpModel(
-        api,
-        price=lambda usage: price_of(model, endpoint, usage),
-        workers=settings.concurrency,
-        rng=Random(settings.seed),  # noqa: S311 - spreads retries
-        redact=redactor_for(settings.base_url, key).redact_known,
-    )
-    return ModelRunner(name, asked, costs_money=True, model_name=model)
+def judge_of(settings: Settings, candidates: Sequence[Candidate], keys: Keys) -> Judge:
+    """The judge asked for. Nothing is sent yet."""
+    if settings.judge_name == "scripted":
+        return ScriptedJudge(_judge_replies(settings, candidates))
+    return asking_judge(settings, keys)
 
 
 def _replies(settings: Settings, candidates: Sequence[Candidate]) -> tuple[Reply, ...]:
+    return tuple(
+        # A skill's own file speaks for that skill alone.
+        reply.model_copy(update={"skill": label}) if label and not reply.skill else reply
+        for label, raw, file in _reply_files(settings, candidates)
+        for reply in read_replies(raw, file)
+    )
+
+
+def _judge_replies(settings: Settings, candidates: Sequence[Candidate]) -> tuple[JudgeReply, ...]:
+    return tuple(
+        reply.model_copy(update={"skill": label}) if label and not reply.skill else reply
+        for label, raw, file in _reply_files(settings, candidates)
+        for reply in read_judge_replies(raw, file)
+    )
+
+
+def _reply_files(
+    settings: Settings, candidates: Sequence[Candidate]
+) -> Iterator[tuple[str, bytes, str]]:
+    """The skill each file speaks for (blank: all), its bytes, and its name in messages."""
     if settings.replies is not None:
-        return read_replies(*read_named(Path(settings.replies)))
-    replies: list[Reply] = []
+        yield "", *read_named(Path(settings.replies))
+        return
     names = labels([candidate.found for candidate in candidates])
     for label, candidate in zip(names, candidates, strict=True):
         if candidate.found.suite is not None and candidate.found.suite.cases:
-            replies += _own_replies(label, candidate)
-    return tuple(replies)
+            yield label, *_own_replies(label, candidate)
 
 
-def _own_replies(label: str, candidate: Candidate) -> Iterator[Reply]:
+def _own_replies(label: str, candidate: Candidate) -> tuple[bytes, str]:
     for name in REPLY_FILES:
         path = candidate.folder / name
         if path in (candidate.files.listing(path.parent) or ()):
-            for reply in read_replies(candidate.files.read(path), candidate.files.shown(path)):
-                # A skill's own file speaks for that skill alone.
-                yield reply if reply.skill else reply.model_copy(update={"skill": label})
-            return
+            return candidate.files.read(path), candidate.files.shown(path)
     raise UserError(
         f"skill '{label}' has no {REPLY_FILES[0]} for the scripted runner to answer from",
         hint="write one, or name a file with --replies",

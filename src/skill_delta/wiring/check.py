@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +19,7 @@ from skill_delta.history.layout import find_git
 from skill_delta.history.pull_request import changed_skills
 from skill_delta.history.remote import Remote
 from skill_delta.history.repository import Repository, Unreadable
+from skill_delta.wiring.keys import Keys
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -50,7 +51,7 @@ class CheckRequest:
     command: str
     flags: Callable[[], Mapping[str, JsonValue]]
     config: str | None = None
-    key: str | None = None
+    keys: Keys = field(default_factory=Keys)
     remote: RemoteRepository | None = None
     """Where what the clone lacks can be fetched from."""
     without_key: str = ""
@@ -156,7 +157,7 @@ def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
             keeping = Keeping(record, secrets=(token,))
             request.starting()
             report = pull_request.measure(
-                found, settings, request.key, terminal, Path(scratch), request.config, keeping
+                found, settings, request.keys, terminal, Path(scratch), request.config, keeping
             )
             return Evaluated(report, ends, settings)
     except (UserError, ServiceError) as error:
@@ -177,5 +178,5 @@ def _repository_at(workspace: Path) -> Repository:
 
 
 def _refuse_without_key(request: CheckRequest, settings: Settings) -> None:
-    if request.without_key and not request.key and settings.asking_runners:
+    if request.without_key and not request.keys.runner and settings.asking_runners:
         raise ServiceError(request.without_key)

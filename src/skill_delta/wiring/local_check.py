@@ -13,8 +13,9 @@ from skill_delta.render.comment import render_comment
 from skill_delta.render.frame import Frame, render_unchanged
 from skill_delta.render.redaction import Redactor
 from skill_delta.wiring.action import write_reports
-from skill_delta.wiring.assembly import redactor_for
 from skill_delta.wiring.check import CheckRequest, Evaluated, Stopped, Unchanged, check
+from skill_delta.wiring.endpoints import redactor_for
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.terminal import Terminal
 
 
@@ -23,7 +24,7 @@ def check_here(
     base: str | None,
     head: str | None,
     config: str | None,
-    key: str | None,
+    keys: Keys,
     terminal: Terminal,
 ) -> ExitCode:
     """Check what lies between two revisions of the repository around the current folder.
@@ -37,7 +38,7 @@ def check_here(
             command="pr",
             flags=lambda: flags,
             config=config,
-            key=key,
+            keys=keys,
         ),
         terminal,
     )
@@ -55,7 +56,7 @@ def check_here(
             terminal.complain(f"note: {_seen_of(ends)}\n")
             return outcome.exit_code
         case Evaluated():
-            redactor = redactor_for(outcome.settings.base_url, key)
+            redactor = redactor_for(outcome.settings, keys)
             return _told(outcome, redactor, terminal)
 
 

@@ -32,13 +32,9 @@ from skill_delta.preparation import FoundSkill, labels
 from skill_delta.settings.commands import COMMANDS
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import CONFIG_FILES, settle
-from skill_delta.wiring.assembly import (
-    Candidate,
-    Surroundings,
-    Task,
-    evaluate,
-)
+from skill_delta.wiring.assembly import Candidate, Surroundings, Task, evaluate
 from skill_delta.wiring.base_end import BaseEnd, NamedBars
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.records import Keeping
 from skill_delta.wiring.report_folder import ReportFolder
 from skill_delta.wiring.skill_names import known_skills, labels_by_name
@@ -152,7 +148,7 @@ def record_in(workspace: Path, settings: Settings) -> Path | None:
 def measure(
     changes: PullRequestChanges,
     settings: Settings,
-    key: str | None,
+    keys: Keys,
     terminal: Terminal,
     scratch: Path,
     config: str | None,
@@ -188,7 +184,7 @@ def measure(
             notes=tuple(_history_notes(evaluated, candidates, history)),
         )
 
-    task = Task(candidates, settings, history, key, terminal, objections, around, keeping)
+    task = Task(candidates, settings, history, keys, terminal, objections, around, keeping)
     return evaluate(task)
 
 

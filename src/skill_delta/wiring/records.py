@@ -110,9 +110,11 @@ def kept(
             writer.write(line)
             if writer.problem:
                 raise UserError(writer.problem)  # without its head nothing of it can be read
-            before, versions = keeping.resumed, environment.runners
+            before, versions, models = keeping.resumed, environment.runners, environment.models
             of_none = before.of_none(ready.subjects, writer.called) if before else 0
-            return RecordLedger(writer, versions, environment.models, before, of_none=of_none)
+            return RecordLedger(
+                writer, versions, models, before, judge=environment.judge, of_none=of_none
+            )
 
         line = run_line(ready, request, environment, keeping.run_id or new_run_id(), started_at)
         if keeping.legs is not None:
@@ -163,7 +165,7 @@ def notes_of(ledger: Ledger) -> Iterator[str]:
             if ledger.stale:
                 yield (
                     f"{count(len(ledger.stale), 'recorded trial')} could not be used: the skill, "
-                    "the case, the runner or the model is another now"
+                    "the case, the runner, the model or the judge is another now"
                 )
             yield from _of_none(ledger.of_none)
             if ledger.writer.problem:

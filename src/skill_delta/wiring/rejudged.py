@@ -1,7 +1,8 @@
 """Another job's record, judged by rules of our own: no number of it is taken for a result.
 
-The answers are what the record says. What they are worth is worked out anew: the checks run
-again, the arms are compared again, and the gate is that of the settings, never of the record.
+The answers are what the record says, and so are a judge's replies. What they are worth is worked
+out anew: the checks run again, the replies are held against the answers again, the arms are
+compared again, and the gate is that of the settings, never of the record.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from skill_delta.core.changes import ChangeKind, SkillChange, baselines_for
+from skill_delta.core.judging import JudgedBy
 from skill_delta.core.policy import Reason
 from skill_delta.core.report import Report
 from skill_delta.core.trials import NO_SKILL, Halt, Subject
@@ -38,7 +40,7 @@ PROVENANCE = (
 )
 
 _SAME_ON_BOTH_SIDES = (
-    "give both workflows the same runner, model and baseline: "
+    "give both workflows the same runner, model, judge and baseline: "
     "the config file on the base branch is read by both"
 )
 
@@ -47,11 +49,12 @@ def rejudged(record: Record, settings: Settings) -> Report:
     """What a record comes to by these settings.
 
     Raises `UserError` for one that no run can have written, and for one that was measured with
-    another runner or model, or compared with less, than the settings ask for.
+    another runner, model or judge, or compared with less, than the settings ask for.
     """
     refuse_impossible(record)
     changes = {change.folder: change for change in record.run.changes}
     _refuse_other_runners(record, settings)
+    _refuse_another_judge(record, settings)
     for subject in record.subjects:
         _refuse_less_compared(record, subject, changes.get(_folder(subject)), settings)
     request = _request(record, settings)
@@ -93,6 +96,22 @@ def _refuse_other_runners(record: Record, settings: Settings) -> None:
                 f"and this job asks for a run {_with(name, asked)}",
                 hint=_SAME_ON_BOTH_SIDES,
             )
+
+
+def _refuse_another_judge(record: Record, settings: Settings) -> None:
+    judge, asked = record.run.environment.judge, settings.judged_by
+    if judge is not None and judge != asked:
+        raise UserError(
+            f"the record was judged by {_called(judge)}, "
+            f"and this job asks for a judge that is {_called(asked)}",
+            hint=_SAME_ON_BOTH_SIDES,
+        )
+
+
+def _called(judge: JudgedBy) -> str:
+    """`'openai' with model 'gpt-5'`."""
+    asking = f" with model '{clipped(judge.model)}'" if judge.model else ""
+    return f"'{clipped(judge.name)}'{asking}"
 
 
 def _with(runner: str, model: str | None) -> str:

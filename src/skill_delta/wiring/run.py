@@ -36,8 +36,10 @@ from skill_delta.render.scorecard import render_scorecard
 from skill_delta.render.terminal import render_terminal
 from skill_delta.settings.model import Settings
 from skill_delta.settings.reading import settle
-from skill_delta.wiring.assembly import Candidate, Task, evaluate, redactor_for
+from skill_delta.wiring.assembly import Candidate, Task, evaluate
 from skill_delta.wiring.check import is_forgiven
+from skill_delta.wiring.endpoints import redactor_for
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.output_files import deliver, outputs_of, rendered
 from skill_delta.wiring.records import Keeping, new_run_id
 from skill_delta.wiring.terminal import Terminal
@@ -48,10 +50,10 @@ def run(
     paths: Sequence[Path],
     flags: Mapping[str, JsonValue],
     config_file: Path | None,
-    key: str | None,
+    keys: Keys,
     terminal: Terminal,
 ) -> ExitCode:
-    """Evaluate, print, write the reports. `flags` are those given, by field name; `key` the key.
+    """Evaluate, print, write the reports. `flags` are those given, by field name.
 
     Raises `UserError` before anything is spent, and `ServiceError` where there is no key.
     """
@@ -69,7 +71,7 @@ def run(
             candidates,
             settings,
             history,
-            key,
+            keys,
             terminal,
             surroundings=lambda: surroundings(candidates, history, settings),
             keeping=keeping,
@@ -85,7 +87,7 @@ def run(
         rendered(report, outputs, {**RENDERERS, **_shortened(settings)}),
         _scorecards(report, settings, paths, keeping.run_id),
     )
-    redact = redactor_for(settings.base_url, key).redact
+    redact = redactor_for(settings, keys).redact
     forgiven = is_forgiven(report, settings.on_unmeasured)
     code = ExitCode.PASSED if forgiven else report.gate.exit_code
     return deliver(files, partial(render_terminal, report), redact, terminal, code)

@@ -17,7 +17,9 @@ from skill_delta.render.noise_floor import render_noise_floors
 from skill_delta.render.terminal import Style, render_terminal
 from skill_delta.settings.commands import SELFCHECK
 from skill_delta.settings.reading import settle
-from skill_delta.wiring.assembly import Task, evaluate, redactor_for
+from skill_delta.wiring.assembly import Task, evaluate
+from skill_delta.wiring.endpoints import redactor_for
+from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.output_files import deliver, outputs_of, rendered
 from skill_delta.wiring.terminal import Terminal
 from skill_delta.wiring.working_copy import candidates_of, config_of
@@ -41,7 +43,7 @@ def selfcheck(
     paths: Sequence[Path],
     flags: Mapping[str, JsonValue],
     config_file: Path | None,
-    key: str | None,
+    keys: Keys,
     terminal: Terminal,
 ) -> ExitCode:
     """Run the same skill in both arms, print what the gate made of it and the noise floor.
@@ -65,11 +67,11 @@ def selfcheck(
     )
     outputs = outputs_of(settings)
     candidates = candidates_of(find_skills(paths), settings)
-    report = evaluate(Task(candidates, settings, Itself(), key, terminal))
+    report = evaluate(Task(candidates, settings, Itself(), keys, terminal))
 
     def text(style: Style) -> str:
         floors = noise_floors(report.readings, Random(settings.seed), EXPERIMENTS)  # noqa: S311
         return render_terminal(report, style) + "\n" + render_noise_floors(floors)
 
-    redact = redactor_for(settings.base_url, key).redact
+    redact = redactor_for(settings, keys).redact
     return deliver(rendered(report, outputs), text, redact, terminal, report.gate.exit_code)

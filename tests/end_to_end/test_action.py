@@ -342,6 +342,45 @@ def test_a_skill_behind_a_link_is_refused(job: Job) -> None:
     assert "replaced by a link" in finished.log
 
 
+@pytest.mark.parametrize("kind", ["link", "submodule"])
+def test_nor_is_one_whose_parent_folder_is_replaced(kind: str, job: Job) -> None:
+    """All skills go at once, and a runtime may follow them all."""
+    on_branch(job.checkout, "topic")
+    job.checkout.git("mv", "skills", "node_modules")
+    job.checkout.write(
+        {"node_modules/orders/SKILL.md": skill(CURT, version="1.1.0", name="orders")}
+    )
+    if kind == "link":
+        (job.checkout.folder / "skills").symlink_to("node_modules")
+        head = job.checkout.commit()
+    else:
+        head = job.checkout.commit()
+        entry = f"160000,{'a' * 40},skills"
+        job.checkout.git("update-index", "--add", "--cacheinfo", entry)
+        job.checkout.git("commit", "--quiet", "-m", "a submodule")
+        head = job.checkout.head()
+    merged_by_github(job.checkout)
+
+    finished = job.pull_request(head, runner="scripted")
+
+    assert finished.exit_code == 1
+    assert "replaced by a link or a submodule" in finished.log
+
+
+def test_what_only_moved_takes_no_place_under_a_cap(job: Job) -> None:
+    """It is not run: a regression that comes after it is."""
+    on_branch(job.checkout, "topic")
+    job.checkout.commit({"aaa/SKILL.md": skill(KINDER, version="1.0.0", name="aaa")})
+    job.checkout.git("branch", "--force", "main", "topic")
+    job.checkout.git("mv", "aaa", "aab")
+    head = job.checkout.commit(
+        {"skills/orders/SKILL.md": skill(CURT, version="1.1.0", name="orders")}
+    )
+    merged_by_github(job.checkout)
+
+    assert job.pull_request(head, runner="scripted", max_skills="1").exit_code == 1
+
+
 def test_moving_a_skill_does_not_excuse_removing_its_cases(job: Job) -> None:
     """Nor does renaming its file."""
     head = changed(
@@ -655,14 +694,15 @@ def test_the_same_check_on_this_machine(
     assert repository.git("status", "--porcelain", "--ignored") == ""
 
 
-def test_run_again_after_a_retarget_nothing_is_compared_with_the_old_base(
-    job: Job, github: GitHubStandIn
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_after_a_retarget_nothing_is_compared_with_the_old_base(
+    attempt: int, job: Job, github: GitHubStandIn
 ) -> None:
     """The event and the checkout are those of the first run: a green one would be for main."""
     head = edited(job.checkout, KINDER)
-    job.attempt = 2
     assert job.pull_request(head, runner="scripted").exit_code == 0
     github.repository.pull_requests[7].base_ref = "release"
+    job.attempt = attempt
 
     again = job.pull_request(head, runner="scripted")
 

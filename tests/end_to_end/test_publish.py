@@ -305,3 +305,37 @@ def test_the_command_needs_a_workflow_run(skill_delta: CommandLine) -> None:
 
     assert refused.exit_code == 2
     assert "is not set" in refused.err
+
+
+def test_an_older_run_that_is_published_last_leaves_the_newer_ones_status(
+    measured: Measure,
+) -> None:
+    """Its comment is refused, and the status that may be required is no other verdict."""
+    scene = measured(CURT)
+    started = {900: "2026-06-02T00:00:00Z", 5: "2026-06-01T00:00:00Z"}
+
+    def as_run(number: int) -> Callable[[Any], None]:
+        def change(payload: Any) -> None:
+            payload["workflow_run"] |= {"id": number, "run_started_at": started[number]}
+
+        return change
+
+    scene.published(change=as_run(900), status="commit")
+    polite = "Please wait: order 1234 was shipped."
+    scene.record.write_text(scene.record.read_text().replace("1234: shipped.", polite))
+    older = scene.published(change=as_run(5), status="commit")
+
+    assert "a newer run (900" in older.log
+    assert scene.statuses == ["failure"]
+
+
+def test_no_path_of_the_machine_is_in_the_log(measured: Measure) -> None:
+    """Whoever reads it knows the path in the workflow."""
+    scene = measured(CURT)
+    scene.record.write_text("{]\n")
+
+    finished = scene.published()
+
+    assert finished.exit_code == 2
+    assert "measured/record.jsonl" in finished.log
+    assert str(scene.workspace) not in finished.log

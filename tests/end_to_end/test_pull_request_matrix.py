@@ -290,6 +290,34 @@ def test_a_retargeted_pull_request_is_compared_with_its_new_base(
     assert (after.exit_code, after.outputs["delta"]) == (0, "0.5")
 
 
+@pytest.mark.parametrize("depth", ["1", "all"])
+def test_a_forks_checkout_does_not_say_what_main_is(
+    depth: str, open_pull_request: PullRequests, job_on: Jobs, tmp_path: Path
+) -> None:
+    """Its own branch of that name is the pull request itself: nothing would have changed in it."""
+    pull = open_pull_request(curt_on_a_forks_main)
+
+    def of_the_fork(origin: GitRepository, place: Path) -> GitRepository:
+        fork = origin.copied(tmp_path / "fork")
+        fork.git("update-ref", "refs/heads/main", pull.head)
+        checkout = GitRepository.create(place)
+        checkout.git("remote", "add", "origin", fork.folder.as_uri())
+        shallow = ("--depth=1",) if depth == "1" else ()
+        branch = "+refs/heads/main:refs/remotes/origin/main"
+        checkout.git("fetch", "--quiet", *shallow, "origin", branch)
+        checkout.git("switch", "--quiet", "--detach", pull.head)
+        return checkout
+
+    finished = job_on(pull, of_the_fork).pull_request(pull.head, runner="scripted")
+
+    assert finished.exit_code == 1
+    assert f"base {pull.fork_point}" in finished.summary
+
+
+def curt_on_a_forks_main(repo: GitRepository) -> str:
+    return repo.commit(skill_files("Be curt.", "2.0.0"))
+
+
 def removed_and_copied(repo: GitRepository) -> str:
     """The skill goes, two copies of it come: one of them is what it was."""
     files = skill_files("Be kind, always.", "1.1.0")

@@ -316,3 +316,15 @@ def test_a_large_file_is_never_written(
     refused(resolve(limits=Limits(bytes=100_000)), UnresolvedReason.BUNDLE_UNREADABLE)
 
     assert list(scratch.iterdir()) == []
+
+
+def test_folders_that_no_disk_takes_are_a_bundle_error(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    """However deep they are, they end no run with a fault of ours."""
+    deep = tree(repository, ("100644", b"f", blob(repository)))
+    for _ in range(1_100):
+        deep = tree(repository, ("40000", b"d", deep))
+
+    with pytest.raises(BundleError, match="cannot be written"):
+        extracted(repository, deep, tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from github_repository import JOB, Account, refusal
@@ -177,6 +179,21 @@ def test_an_older_run_never_overwrites_a_newer_one(
 
     assert reason(outcome) == "a newer run (101, attempt 1) has commented already"
     assert bodies(github) == ["newer"]
+
+
+def test_a_run_whose_clock_was_ahead_silences_none_of_a_later_commit(
+    github: GitHubStandIn, ours: GitHubRepository
+) -> None:
+    """Which commit counts is GitHub's to say."""
+    github.repository.pull_requests[NUMBER].head_sha = "c" * 40
+    ahead = replace(a_marker(101, minute=50), head_sha="c" * 40)
+    ours.publish_comment(NUMBER, "of an earlier commit", ahead)
+    github.repository.pull_requests[NUMBER].head_sha = a_marker().head_sha
+
+    outcome = ours.publish_comment(NUMBER, "of the head", a_marker(102))
+
+    assert isinstance(outcome, Published)
+    assert bodies(github) == ["of the head"]
 
 
 def test_a_rerun_overwrites_what_its_first_attempt_wrote(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from skill_delta.errors import ServiceError
@@ -119,7 +120,26 @@ def _of_pull_request(repository: Repository, refs: PullRequestRefs) -> Ends:
     # Trees are read, not the work tree: the head need not be what is checked out.
     head = _commit(repository, refs.head, "the pull request's head")
     how = f"where the pull request left {refs.base_branch}"
-    return Ends(_fork_point(repository, head, refs.base_branch), head, how)
+    return Ends(_left_at(repository, head, refs.base_branch), head, how)
+
+
+def _left_at(repository: Repository, head: bytes, branch: str) -> bytes:
+    """Where a pull request left a branch, by the server's word.
+
+    A checkout of a fork has the fork's branches, which its owner may have moved anywhere. They are
+    asked where the server cannot be, and not believed to hold all of the pull request.
+    """
+    told = None
+    with suppress(Unreadable):
+        told = repository.remote_ref(b"refs/heads/" + _branch_name(branch))
+    base = _fork_point(repository, head, branch, told)
+    if told is None and base == head:
+        raise UnknownBase(
+            f"this clone's {branch} holds all of the pull request, so it is not what the pull "
+            "request goes into",
+            hint="check out the pull request's merge commit, as actions/checkout does by itself",
+        )
+    return base
 
 
 def _of_merge_group(repository: Repository, refs: MergeGroupRefs) -> Ends:
@@ -156,9 +176,11 @@ def _commit(repository: Repository, name: str, role: str) -> bytes:
         raise UnknownBase(f"commit {name}, {role}, is not in this clone{why}", missing) from None
 
 
-def _fork_point(repository: Repository, head: bytes, branch: str) -> bytes:
-    """The newest commit that `head` and a branch share."""
-    tip = _tip(repository, branch)
+def _fork_point(
+    repository: Repository, head: bytes, branch: str, told: bytes | None = None
+) -> bytes:
+    """The newest commit that `head` and a branch share; `told` is where a server has the branch."""
+    tip = told or _tip(repository, branch)
     base = merge_base(repository, head, tip)
     hidden = _hidden(repository, (head, tip), base)
     shown = branch or "the default branch"
@@ -176,11 +198,15 @@ def _fork_point(repository: Repository, head: bytes, branch: str) -> bytes:
     return base
 
 
+def _branch_name(branch: str) -> bytes:
+    return branch.removeprefix("refs/heads/").encode("utf-8", "replace")
+
+
 def _tip(repository: Repository, branch: str) -> bytes:
     if not branch:
         tip = default_branch(repository)
     else:
-        name = branch.removeprefix("refs/heads/").encode("utf-8", "replace")
+        name = _branch_name(branch)
         # A checkout of a pull request has the remote's branches, and none of its own.
         tip = (
             repository.ref(b"refs/remotes/origin/" + name)

@@ -116,6 +116,8 @@ def extract_bundle(
         repository.fetch_together(entry.oid for _, entry in files)
         with _new_folder(scratch) as root:
             written = tuple(extraction.write(path, entry, root) for path, entry in sorted(files))
+    except RecursionError:
+        raise BundleError("it cannot be written: its folders are too deep") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise BundleError(f"it cannot be written: {reason or error}") from None

@@ -46,9 +46,13 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class NotPublished:
-    """It is not, for this reason: one line, which may quote GitHub."""
+    """It is not, for this reason: one line, which may quote GitHub.
+
+    `is_outdone` where a newer run of the same commit has the last word, whatever this one found.
+    """
 
     reason: str
+    is_outdone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,11 +298,16 @@ class GitHubRepository:
 
 
 def _outdone(own: Sequence[OwnComment], marker: CommentMarker) -> NotPublished | None:
+    """Whether a newer run of this commit has commented. One of another commit is not asked.
+
+    Its clock may have been wrong, and which commit counts is GitHub's to say.
+    """
     for comment in own:
         newer = comment.marker.run
-        if marker.run.is_older_than(newer):
+        if comment.marker.head_sha == marker.head_sha and marker.run.is_older_than(newer):
             return NotPublished(
-                f"a newer run ({newer.run_id}, attempt {newer.attempt}) has commented already"
+                f"a newer run ({newer.run_id}, attempt {newer.attempt}) has commented already",
+                is_outdone=True,
             )
     return None
 

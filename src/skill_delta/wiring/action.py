@@ -81,7 +81,8 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
     Raises `UserError`, and `ServiceError` where the pull request asked for cannot be read.
     """
     request = _as_dispatched(request)
-    _refuse_another_target(request)
+    if request.event.run_attempt > 1:
+        _refuse_another_target(request)
     audience = Audience(
         request.event, request.step, request.comment_id, request.sets_status, request.token
     )
@@ -91,6 +92,11 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
     from_outside = (
         isinstance(trigger, PullRequest) and trigger.is_fork and request.pull_request is None
     )
+
+    def starting() -> None:
+        _refuse_another_target(request)
+        host.begin()
+
     outcome = check(
         CheckRequest(
             workspace=request.workspace,
@@ -100,7 +106,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
             config=request.config,
             keys=request.keys,
             without_key=FORK if from_outside or request.event.is_dependabot else "",
-            starting=host.begin,
+            starting=starting,
             remote=_remote(request),
         ),
         terminal,
@@ -129,13 +135,13 @@ def _as_dispatched(request: ActionRequest) -> ActionRequest:
 
 
 def _refuse_another_target(request: ActionRequest) -> None:
-    """Run again, a job has its first run's event and checkout, whatever became of the branches.
+    """What a job has checked out was made of the base that its event names.
 
-    Raises `UserError` where the pull request is to go elsewhere by now: what is checked out was
-    made of another base. Where GitHub does not say, the event stands.
+    Run again, or after a wait, the pull request may be to go elsewhere: raises `UserError` then.
+    Where GitHub does not say, the event stands.
     """
     event, trigger = request.event, request.event.trigger
-    if not isinstance(trigger, PullRequest) or event.run_attempt == 1 or request.token is None:
+    if not isinstance(trigger, PullRequest) or request.token is None or request.pull_request:
         return
     now = trigger.base_ref
     with suppress(UserError, ServiceError):
@@ -143,7 +149,7 @@ def _refuse_another_target(request: ActionRequest) -> None:
     if now != trigger.base_ref:
         raise UserError(
             f"the pull request goes into '{now}' now, and this run was made for "
-            f"'{trigger.base_ref}': run again, it would be compared with the wrong base",
+            f"'{trigger.base_ref}': it would be compared with the wrong base",
             hint="start a new run: push a commit, or close the pull request and reopen it",
         )
 

@@ -244,7 +244,10 @@ class _Publication:
         reason = self.speaker.redactor.redact(str(error).replace(f"{self.request.root}/", ""))
         body = self._not_measured_page(reason)
         self.speaker.say(f"not measured: {reason}")
-        self.speaker.annotate(annotations_of(error))
+        self.speaker.annotate(
+            each.redacted(lambda text: text.replace(f"{self.request.root}/", ""))
+            for each in annotations_of(error)
+        )
         self.speaker.summarise(body)
         url = self.speaker.host.comment(body)
         self.speaker.host.status("error", f"not measured: {reason.splitlines()[0]}")

@@ -208,7 +208,9 @@ def _is_there(files: SourceFiles, path: PurePosixPath) -> bool:
 def _capped(
     changes: Sequence[SkillChange], max_skills: int | None
 ) -> tuple[list[SkillChange], list[Reason]]:
-    present = [change for change in changes if change.kind is not ChangeKind.REMOVED]
+    # What is removed or only moved is not run.
+    unrun = {ChangeKind.REMOVED, ChangeKind.MOVED}
+    present = [change for change in changes if change.kind not in unrun]
     admitted = present[:max_skills]
     return admitted, [
         Reason(
@@ -306,12 +308,13 @@ def _refusals(
 
 
 def _is_hidden(changes: PullRequestChanges, folder: PurePosixPath) -> bool:
-    """Whether something that is not followed stands where the skill's folder was."""
-    if folder == PurePosixPath():
-        return False
+    """Whether something that is not followed stands where the skill's folder was, or one above."""
     tree = changes.repository.commit(changes.ends.head).tree
-    entry = changes.repository.entry(tree, folder_bytes(folder))
-    return entry is not None and not entry.is_tree
+    for place in (folder, *folder.parents)[:-1]:
+        entry = changes.repository.entry(tree, folder_bytes(place))
+        if entry is not None:
+            return not entry.is_tree
+    return False
 
 
 def _selected(suite: Suite | None, selection: Selection) -> bool:

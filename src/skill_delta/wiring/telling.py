@@ -74,6 +74,7 @@ class Host:
         self._run = RunIdentity(event.run_id, event.run_attempt, started_at)
         self.refusals: list[str] = []
         """Why something was not published, each in one sentence."""
+        self._is_outdone = False
 
     def begin(self) -> None:
         """Some skill changed: it is being measured."""
@@ -82,8 +83,8 @@ class Host:
             self._noted("commit status", self._repository().set_status(self._sha, status))
 
     def status(self, state: State, description: str) -> None:
-        """Set the commit status, where one is asked for."""
-        if self._audience.sets_status:
+        """Set the commit status, where one is asked for, and no newer run has set it."""
+        if self._audience.sets_status and not self._is_outdone:
             repository, status = self._repository(), self._status(state, description)
             self._posted("commit status", lambda: repository.set_status(self._sha, status))
 
@@ -157,6 +158,7 @@ class Host:
 
         if isinstance(found, Published):
             return found.url
+        self._is_outdone = self._is_outdone or found.is_outdone
         self.refusals.append(f"the {what} was not written: {found.reason}")
         return ""
 

@@ -33,9 +33,10 @@ class Found:
         return stat.S_ISREG(self.mode)
 
 
-def read_below(root: Path, path: PurePosixPath, most: int) -> bytes:
+def read_below(root: Path, path: PurePosixPath, most: int, *, may_be_linked: bool = True) -> bytes:
     """The content of a regular file of at most `most` bytes.
 
+    Unless it `may_be_linked`, a file with a further name is refused: that may lie anywhere.
     Raises `RefusedError`, and `FileNotFoundError` where there is none.
     """
     with _opened(root, path.parts[:-1]) as folder:
@@ -43,6 +44,8 @@ def read_below(root: Path, path: PurePosixPath, most: int) -> bytes:
         with os.fdopen(os.open(path.name, _READ, dir_fd=folder), "rb") as file:
             status = os.fstat(file.fileno())
             _refuse_special(status.st_mode)  # it may have become another
+            if status.st_nlink > 1 and not may_be_linked:
+                raise RefusedError("it is a hard link, and no link is followed")
             content = file.read(most + 1) if status.st_size <= most else b""
             if max(status.st_size, len(content)) > most:
                 size = max(status.st_size, len(content))

@@ -21,7 +21,9 @@ from skill_delta.core.transcript import ToolCall, Transcript, Usage
 from skill_delta.core.trials import Trial
 from skill_delta.errors import TrialError
 from skill_delta.ports import Model
-from skill_delta.runners.toolbox import Sleep, Toolbox
+from skill_delta.runners.bundle import ShippedFiles
+from skill_delta.runners.scripts import Scripts
+from skill_delta.runners.toolbox import BuiltIn, Sleep, Toolbox
 from skill_delta.runners.workspace import Workspace, Workspaces
 
 MAX_REQUESTS = 50
@@ -31,12 +33,12 @@ MAX_REQUESTS = 50
 class ModelRunner:
     """One trial is a conversation with `model`, whose calls the case's mock tools answer.
 
-    A case of several sessions has a conversation for each, in one working folder.
+    A case of several sessions has a conversation for each, in one working folder. `scripts` runs
+    what skills ship; without it no script is offered.
     `model_name` is how reports name the model; empty where there is none to name.
     """
 
     brings_own_tools = False
-    version = __version__
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class ModelRunner:
         model_name: str = "",
         *,
         workspaces: Workspaces | None = None,
+        scripts: Scripts | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.name = name
@@ -53,6 +56,9 @@ class ModelRunner:
         self.costs_money = costs_money
         self._model = model
         self._workspaces = workspaces or Workspaces()
+        # What is measured with scripts is another thing than without them.
+        self.version = f"{__version__} with scripts" if scripts else __version__
+        self._scripts = scripts
         self._sleep = sleep
 
     async def run(self, trial: Trial) -> Transcript:
@@ -82,7 +88,7 @@ class ModelRunner:
         """One conversation. `spent` is what those before it cost; the result holds both."""
         case = trial.case
         system = system_prompt(trial.arm.skill, case.mode, has_workspace=case.workspace is not None)
-        toolbox = Toolbox(trial, workspace, self._sleep)
+        toolbox = Toolbox(trial, workspace, self._sleep, self._scripts_of(trial, workspace))
         turns: tuple[Turn, ...] = (UserTurn(case.tasks[position]),)
         said = ""
         for _ in range(MAX_REQUESTS):
@@ -98,6 +104,13 @@ class ModelRunner:
             turns = (*turns, ModelTurn(completion.text, completion.calls), *answers)
         spent = replace(spent, latency_ms=spent.latency_ms + toolbox.waited_ms)
         return _Session(said, tuple(toolbox.calls), toolbox.skill_triggered, spent)
+
+    def _scripts_of(self, trial: Trial, workspace: Workspace | None) -> Iterator[BuiltIn]:
+        bundle = trial.arm.skill.bundle
+        if self._scripts is not None and workspace is not None and bundle is not None:
+            tool = self._scripts.tool(ShippedFiles(bundle), workspace)
+            if tool is not None:
+                yield tool
 
     async def _complete(self, conversation: Conversation, before: _Spent) -> Completion:
         with _billed(before):

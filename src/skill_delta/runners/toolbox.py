@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -27,17 +28,21 @@ Arguments = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """A tool that really does something. It answers every call: a refusal is an answer too."""
+    """A tool that really does something. It answers every call: a refusal is an answer too.
+
+    How long one takes that `is_slow` counts as the trial's time.
+    """
 
     offered: OfferedTool
     answer: Callable[[Arguments], Awaitable[str]]
+    is_slow: bool = False
 
 
 class Toolbox:
     """What one conversation offers the model, and what the model made of it."""
 
     def __init__(
-        self, trial: Trial, workspace: Workspace | None, sleep: Sleep, *more: BuiltIn
+        self, trial: Trial, workspace: Workspace | None, sleep: Sleep, more: Iterable[BuiltIn] = ()
     ) -> None:
         skill, case = trial.arm.skill, trial.case
         self._mocks: Mapping[str, MockTool] = {tool.name: tool for tool in case.tools}
@@ -90,13 +95,20 @@ class Toolbox:
             return f"Error: the arguments of {call.name} must be one JSON object."
         if tool is None:
             assert built_in is not None  # noqa: S101 - one of them is there
-            return await built_in.answer(call.arguments)
+            return await self._timed(built_in, call.arguments)
         index = self._answered[call.name]
         self._answered[call.name] += 1
         if tool.delay_ms:
             await self._sleep(tool.delay_ms / 1000)
             self.waited_ms += tool.delay_ms
         return tool.returns.answer(call.name, call.arguments, index)
+
+    async def _timed(self, tool: BuiltIn, arguments: Arguments) -> str:
+        began = time.monotonic()
+        answer = await tool.answer(arguments)
+        if tool.is_slow:
+            self.waited_ms += (time.monotonic() - began) * 1000
+        return answer
 
     def _is_skill(self, name: str) -> bool:
         return self._skill_tool is not None and self._skill_tool.name == name

@@ -59,7 +59,7 @@ class Workspace:
         """A file's text. Raises `RefusedError` where there is none."""
         place = _checked(path)
         try:
-            return read_below(self.root, place, MAX_FILE_BYTES).decode()
+            return self._content(place, MAX_FILE_BYTES).decode()
         except FileNotFoundError:
             raise RefusedError(f"there is no file {path}") from None
         except UnicodeDecodeError:
@@ -117,12 +117,15 @@ class Workspace:
         if not is_read(path):
             return WorkspaceFile(path, file.size)
         try:
-            text = read_below(self.root, file.path, min(room, MAX_FILE_BYTES)).decode()
+            text = self._content(file.path, min(room, MAX_FILE_BYTES)).decode()
         except (RefusedError, OSError) as error:
             return WorkspaceFile(path, file.size, problem=str(error))
         except UnicodeDecodeError:
             return WorkspaceFile(path, file.size, problem="its content is not UTF-8 text")
         return WorkspaceFile(path, file.size, text)
+
+    def _content(self, path: PurePosixPath, most: int) -> bytes:
+        return read_below(self.root, path, most, may_be_linked=False)
 
     def _files(self) -> tuple[Found, ...]:
         try:

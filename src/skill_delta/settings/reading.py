@@ -193,6 +193,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         **dict.fromkeys(("gate", "margin", "confidence"), bool(settings.baseline)),
         "on_inconclusive": gated or bool(settings.increases()),
         "markdown_max_chars": settings.markdown_output is not None,
+        "script_sandbox": settings.allow_scripts,
         "max_repeat": gated and settings.adaptive != "off",
     }
     why = {
@@ -205,6 +206,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "min_repeats": "only gate interval with a min-delta asks for repetitions",
         **dict.fromkeys(("gate", "margin", "confidence"), "nothing is compared without a baseline"),
         "markdown_max_chars": "no Markdown report is written",
+        "script_sandbox": "no script runs without allow-scripts",
         "max_repeat": "only adaptive repetition samples again",
     }
     return [

@@ -46,6 +46,10 @@ FORK = (
     "this pull request comes from a fork or from Dependabot, whose runs get no secrets: "
     "without a key no model can be asked"
 )
+SCRIPTS_OF_OTHERS = (
+    "allow-scripts was not followed: the pull request is a fork's, Dependabot's, or was named by "
+    "hand, and nothing of such a one is run"
+)
 FORK_HELP = (
     "A maintainer can measure it: read it first, then run the workflow by hand "
     "(`workflow_dispatch`) with the input `pull-request`."
@@ -96,6 +100,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
             config=request.config,
             key=key,
             without_key=FORK if from_outside or request.event.is_dependabot else "",
+            scripts_refused=SCRIPTS_OF_OTHERS if _is_of_others(request) else "",
             starting=host.begin,
             remote=_remote(request),
         ),
@@ -104,6 +109,13 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
     token = request.token.get_secret_value() if request.token else None
     teller = _Teller(request, host, terminal, _redactor(outcome, key, token))
     return teller.tell(outcome)
+
+
+def _is_of_others(request: ActionRequest) -> bool:
+    """Whether the head may be anyone's: it is data, whatever the workflow allows."""
+    trigger = request.event.trigger
+    is_fork = isinstance(trigger, PullRequest) and trigger.is_fork
+    return request.pull_request is not None or is_fork or request.event.is_dependabot
 
 
 def _as_dispatched(request: ActionRequest) -> ActionRequest:

@@ -11,7 +11,7 @@ from skill_delta.core.documents import read_document
 from skill_delta.core.suite import Case, Mode
 from skill_delta.errors import Place
 from skill_delta.formats import native
-from source_files import SKILL, InMemoryFiles, problems_of, suite_of
+from source_files import SKILL, InMemoryFiles, places_of, problems_of, suite_of
 
 FULL = """\
 cases:
@@ -64,7 +64,7 @@ def test_a_case_is_read_whole() -> None:
     assert case.tags == {"smoke", "refund"}
     assert case.mode is Mode.OFFERED
     assert [tool.name for tool in case.tools] == ["lookup", "refund"]
-    assert case.place == Place("skills/order-support/evals/a.yaml", 2, "cases[0]")
+    assert case.place == Place("skills/order-support/evals/a.yaml", 2, "cases[0]", 5)
 
 
 def test_checks_have_stable_ids_in_a_stable_order() -> None:
@@ -330,4 +330,27 @@ def test_yes_and_no_are_text() -> None:
     assert [check.spec for check in case.checks] == [
         Contains(kind="contains", value="yes"),
         Equals(kind="equals", value="off"),
+    ]
+
+
+SLIPS = """\
+cases:
+  - name: x
+    task: t
+    assertions: [{kind: contains, value: a, vaule: b}, {kind: contians}]
+    workspace: {files: {ok: a, ../no: b}}
+    trajectory:
+      called: [5]
+      max_calls: -1
+    tools: [{name: a b}, {ref: gone, returns: []}]
+  - {name: y, task: t, colour: red}
+  - name: z
+"""
+
+
+def test_every_problem_has_a_line_and_a_column() -> None:
+    """An editor goes there by itself."""
+    assert places_of(SLIPS) == [
+        *((4, 45), (4, 56), (7, 16), (8, 7), (9, 14), (9, 38)),
+        *((10, 24), (11, 5)),
     ]

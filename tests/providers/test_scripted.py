@@ -22,6 +22,7 @@ from skill_delta.core.workspace import WorkspaceSeed
 from skill_delta.errors import TrialError, UserError
 from skill_delta.providers.scripted import MAX_PROBLEMS, Reply, ScriptedModel, read_replies
 from skill_delta.runners.model import ModelRunner
+from source_files import without_columns
 
 
 def replies(text: str) -> tuple[Reply, ...]:
@@ -283,7 +284,7 @@ MISTAKES: Mapping[str, tuple[str, Sequence[str]]] = {
     "no YAML": (
         "replies: [x}",
         [
-            f"{FILE}:1: did not find expected ',' or ']' (column 12)",
+            f"{FILE}:1: did not find expected ',' or ']'",
             "  help: a list that begins with [ ends with ]",
         ],
     ),
@@ -296,7 +297,7 @@ def test_a_mistake_is_told_with_its_place(text: str, lines: Sequence[str]) -> No
     with pytest.raises(UserError) as error:
         replies(text)
 
-    assert str(error.value).splitlines() == lines
+    assert without_columns(str(error.value)).splitlines() == lines
 
 
 def test_many_mistakes_are_not_all_listed() -> None:
@@ -304,7 +305,7 @@ def test_many_mistakes_are_not_all_listed() -> None:
     with pytest.raises(UserError) as error:
         replies("replies: [" + "{}, " * 60 + "]")
 
-    lines = str(error.value).splitlines()
+    lines = without_columns(str(error.value)).splitlines()
     assert len(lines) == MAX_PROBLEMS + 1
     assert lines[-1] == "evals/replies.yaml:1: 10 more problems are not listed"
 
@@ -318,7 +319,7 @@ def test_no_absurd_amount_is_read(field: str, amount: str) -> None:
     with pytest.raises(UserError) as error:
         replies(f"replies:\n  - text: a\n    {field}: {value}\n")
 
-    assert str(error.value).startswith(f"{FILE}:3: ")
+    assert without_columns(str(error.value)).startswith(f"{FILE}:3: ")
     assert len(str(error.value)) < 300
 
 

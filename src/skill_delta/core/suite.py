@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from typing import Protocol
@@ -281,7 +281,7 @@ def undeclared_tools(case: Case) -> tuple[UserError, ...]:
 
 
 def _within(case: Case, field: str) -> Place:
-    return Place(case.place.file, case.place.line, f"{case.place.field}.{field}".lstrip("."))
+    return replace(case.place, field=f"{case.place.field}.{field}".lstrip("."))
 
 
 def _canonical_tool(tool: MockTool) -> JsonValue:

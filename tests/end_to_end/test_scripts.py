@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -177,3 +184,68 @@ def test_a_pull_request_of_anyone_runs_nothing(
 
     assert finished.outputs["pass-rate"] == "0"
     assert REFUSED in finished.summary
+
+
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder for the run's, that everyone may enter."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs scripts as someone else")
+def test_a_folder_that_scripts_cannot_enter_ends_the_run(
+    sums: GitRepository, skill_delta: CommandLine, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every one of them would fail, in both arms."""
+    temporary.chmod(0o700)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    ran = skill_delta(*SCRIPTED, "--allow-scripts", "--script-sandbox", "off")
+
+    assert ran.exit_code == 2
+    assert f"who cannot enter {temporary}" in ran.err
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "off"])
+def test_a_killed_run_takes_its_scripts_with_it(
+    sums: GitRepository, temporary: Path, sandbox: str
+) -> None:
+    """Nothing of a skill runs on when nobody waits for it."""
+    sums.write({"sums/scripts/sum.py": "import time\nopen('begun', 'w')\ntime.sleep(60)\n"})
+    quiet = subprocess.DEVNULL
+    command = [sys.executable, "-m", "skill_delta", *SCRIPTED, "--allow-scripts"]
+    with subprocess.Popen(
+        [*command, "--script-sandbox", sandbox],
+        cwd=sums.folder,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stderr=quiet,
+        stdout=quiet,
+    ) as running:
+        while not [*temporary.glob("skill-delta-trials-*/*/work/begun")]:
+            assert running.poll() is None
+            time.sleep(0.05)
+        assert _of(temporary)
+        running.send_signal(signal.SIGKILL)
+
+    patience = time.monotonic() + 20
+    while _of(temporary) and time.monotonic() < patience:
+        time.sleep(0.05)
+    assert not _of(temporary)
+
+
+def _of(temporary: Path) -> list[str]:
+    """The processes that work below a folder."""
+    return [
+        process.name
+        for process in Path("/proc").glob("[0-9]*")
+        if str(temporary) in _folder_of(process)
+    ]
+
+
+def _folder_of(process: Path) -> str:
+    try:
+        return str((process / "cwd").readlink())
+    except OSError:
+        return ""

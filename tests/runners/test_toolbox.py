@@ -24,7 +24,7 @@ from skill_delta.core.trials import Trial
 from skill_delta.core.workspace import WorkspaceFile, WorkspaceFiles, WorkspaceSeed
 from skill_delta.errors import TrialError
 from skill_delta.runners.model import ModelRunner
-from skill_delta.runners.toolbox import MAX_READ_BYTES
+from skill_delta.runners.workspace import MAX_TOLD
 
 FILE_TOOLS = ["list_files", "read_file", "write_file"]
 BUNDLE_TOOLS = ["list_skill_files", "read_skill_file"]
@@ -165,16 +165,16 @@ def test_a_skill_that_changes_under_the_run_loses_the_trial(tmp_path: Path, chan
         answers(a_trial(skill=skill), ("read_skill_file", {"path": "a"}))
 
 
-def test_a_conversation_is_told_only_so_much_of_files() -> None:
-    """A record has to hold it."""
-    most = MAX_READ_BYTES // 1_000_000
-    asked: list[tuple[str, dict[str, JsonValue]]] = [("read_file", {"path": "big"})] * (most + 1)
-    files = {"big": "x" * 1_000_000}
+def test_a_trial_is_told_only_so_much_of_files() -> None:
+    """Over all of its sessions: a record has to hold it."""
+    size = MAX_TOLD // 4
+    read = calls(call("read_file", path="big"))
+    model = FakeModel([read, read, Completion(""), read, read, read, Completion("Done.")])
 
-    *told, last = answers(a_trial(files=files), *asked)
+    made = run(model, a_trial("one", "two", files={"big": "x" * size})).tool_calls
 
-    assert {len(answer) for answer in told} == {1_000_000}
-    assert last.startswith("refused: more than 10,000,000 characters")
+    assert [len(each.answer) for each in made[:4]] == [size] * 4
+    assert made[4].answer == "refused: this trial may read 4,000,000 characters of files, no more"
 
 
 def test_a_transcript_has_the_files_at_the_end() -> None:

@@ -50,17 +50,31 @@ class Sandbox:
         """What applies, as a sentence of the report."""
         if self.bwrap is not None:
             return (
-                "scripts ran in a bubblewrap sandbox: without network, and with no files but "
-                "system libraries, the working folder and the skill's own"
+                "scripts could run, in a bubblewrap sandbox: without network, and with no files "
+                "but the system's own, the working folder and the skill's"
             )
-        return f"scripts ran without a sandbox ({self.reason}): network and files were open to them"
+        return (
+            f"scripts could run, without a sandbox ({self.reason}): the network, and all files "
+            "that their user may read, were open to them"
+        )
+
+    @property
+    def user(self) -> int | None:
+        """Whom scripts run as, where that is not who we are."""
+        return NOBODY if self.bwrap is None and os.geteuid() == 0 else None
+
+    def closed(self, folder: Path) -> Path | None:
+        """The folder that keeps scripts from reaching this one; None where they reach it."""
+        if self.user is None:
+            return None
+        on_the_way = (folder, *folder.parents)
+        return next((each for each in on_the_way if not each.stat().st_mode & 0o001), None)
 
     def command(self, interpreter: str, script: str, arguments: list[str], at: Places) -> Command:
         """The script, by its path within the skill, with its arguments."""
         if self.bwrap is None:
             run = (interpreter, str(at.skill / script), *arguments)
-            user = NOBODY if os.geteuid() == 0 else None
-            return Command(run, at.work, _environment(at.work, at.scratch), user)
+            return Command(run, at.work, _environment(at.work, at.scratch), self.user)
         inside = (interpreter, f"/skill/{script}", *arguments)
         environment = _environment(Path("/workspace"), Path("/tmp"))  # noqa: S108 - its own
         wrapped = (self.bwrap, *_walls(at, environment), "--", *inside)

@@ -19,9 +19,6 @@ from skill_delta.runners.bundle import ShippedFiles
 from skill_delta.runners.folders import RefusedError
 from skill_delta.runners.workspace import Workspace
 
-MAX_READ_BYTES = 10_000_000
-"""How much of files one conversation is told altogether: a record has to hold it."""
-
 Sleep = Callable[[float], Awaitable[None]]
 Arguments = Mapping[str, JsonValue]
 
@@ -117,32 +114,18 @@ class Toolbox:
 def _built_in(trial: Trial, workspace: Workspace | None) -> Iterator[BuiltIn]:
     if workspace is None:
         return
-    budget = _Reading()
-    yield from _file_tools(workspace, budget)
+    yield from _file_tools(workspace)
     bundle = trial.arm.skill.bundle
     if bundle is not None:
-        yield from _bundle_tools(ShippedFiles(bundle), budget)
+        yield from _bundle_tools(ShippedFiles(bundle), workspace)
 
 
-class _Reading:
-    """How much of files a conversation may still be told."""
-
-    def __init__(self) -> None:
-        self._left = MAX_READ_BYTES
-
-    def told(self, text: str) -> str:
-        self._left -= len(text)
-        if self._left < 0:
-            raise RefusedError(f"more than {MAX_READ_BYTES:,} characters were read already")
-        return text
-
-
-def _file_tools(workspace: Workspace, budget: _Reading) -> Iterator[BuiltIn]:
+def _file_tools(workspace: Workspace) -> Iterator[BuiltIn]:
     def listed(_: Arguments) -> str:
-        return budget.told("\n".join(workspace.listing()) or "(empty)")
+        return workspace.told("\n".join(workspace.listing()) or "(empty)")
 
     def read(arguments: Arguments) -> str:
-        return budget.told(workspace.read(text_of(arguments, "path")))
+        return workspace.told(workspace.read(text_of(arguments, "path")))
 
     def write(arguments: Arguments) -> str:
         path = text_of(arguments, "path")
@@ -165,12 +148,12 @@ def _file_tools(workspace: Workspace, budget: _Reading) -> Iterator[BuiltIn]:
     )
 
 
-def _bundle_tools(shipped: ShippedFiles, budget: _Reading) -> Iterator[BuiltIn]:
+def _bundle_tools(shipped: ShippedFiles, workspace: Workspace) -> Iterator[BuiltIn]:
     def listed(_: Arguments) -> str:
-        return budget.told("\n".join(shipped.listing()))
+        return workspace.told("\n".join(shipped.listing()))
 
     def read(arguments: Arguments) -> str:
-        return budget.told(shipped.read(text_of(arguments, "path")))
+        return workspace.told(shipped.read(text_of(arguments, "path")))
 
     yield _tool(
         "list_skill_files", "List the files that come with the skill, one path per line.", listed

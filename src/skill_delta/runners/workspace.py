@@ -36,6 +36,8 @@ from skill_delta.runners.folders import (
 PREFIX = "skill-delta-trials-"
 """How the folder of a run begins its name. What a killed run left of it is removed by the next."""
 KEPT_PREFIX = "skill-delta-kept-"
+MAX_TOLD = 4_000_000
+"""How many characters of files a trial's model is told: a line of a record has to hold them."""
 _LOCK = ".lock"
 _YOUNG_SECONDS = 60.0
 """A run takes its lock well before its folder is this old."""
@@ -50,6 +52,7 @@ class Workspace:
     def __init__(self, place: Path) -> None:
         self.place = place
         self.root = place / "work"
+        self._left_to_tell = MAX_TOLD
 
     def listing(self) -> tuple[str, ...]:
         """Every regular file, by its path from here."""
@@ -84,6 +87,16 @@ class Workspace:
         except OSError as error:
             raise RefusedError(f"{path} cannot be written: {error.strerror}") from None
         return len(content)
+
+    def told(self, text: str) -> str:
+        """What the model is told of files, which has an end over the whole trial.
+
+        Raises `RefusedError` beyond it.
+        """
+        if len(text) > self._left_to_tell:
+            raise RefusedError(f"this trial may read {MAX_TOLD:,} characters of files, no more")
+        self._left_to_tell -= len(text)
+        return text
 
     def over_limit(self) -> str:
         """What is too much here, where a script wrote more than a model may; empty if nothing."""

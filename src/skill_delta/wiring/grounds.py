@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from skill_delta.core.wording import count
 from skill_delta.errors import UserError
@@ -47,6 +49,12 @@ def grounds_of(settings: Settings, skills: Sequence[FoundSkill]) -> Grounds:
         )
     for label, shipped in scripted.items():
         _refuse_missing_interpreters(label, shipped)
+    closed = sandbox.closed(Path(tempfile.gettempdir()).resolve())
+    if closed is not None:
+        raise UserError(
+            f"scripts run as the user nobody, who cannot enter {closed}",
+            hint="let TMPDIR name a folder that everyone may enter, such as /tmp",
+        )
     if sandbox.bwrap is None:
         hide_memory()
     return Grounds(workspaces, Scripts(sandbox), (sandbox.told,) if scripted else ())

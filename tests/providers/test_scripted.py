@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations import ORDER_SUPPORT, a_tool, a_trial_of
+from conversations import ORDER_SUPPORT, a_tool, a_trial_of, run_trial
 from skill_delta.core.conversation import Conversation, UserTurn
 from skill_delta.core.prompt import system_prompt
 from skill_delta.core.skills import SkillVersion
@@ -32,7 +31,7 @@ def replies(text: str) -> tuple[Reply, ...]:
 def play(script: str, trial: Trial) -> Transcript:
     """Run a trial through the whole runner, with a scripted model behind it."""
     model = ScriptedModel(replies(script))
-    return asyncio.run(ModelRunner("scripted", model, costs_money=False).run(trial))
+    return run_trial(ModelRunner("scripted", model, costs_money=False), trial)
 
 
 def test_the_example_of_the_documentation_is_read() -> None:

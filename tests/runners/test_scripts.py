@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from conversations import run_trial
 from runners.test_model import FakeModel, call, calls
 from runners.test_toolbox import a_trial, shipping
 from skill_delta.core.conversation import Completion
@@ -21,8 +24,8 @@ from skill_delta.core.trials import Trial
 from skill_delta.errors import TrialError
 from skill_delta.runners.model import ModelRunner
 from skill_delta.runners.process import run_command
-from skill_delta.runners.sandbox import Places, Sandbox, find_sandbox
-from skill_delta.runners.scripts import MAX_OUTPUT_BYTES, Scripts
+from skill_delta.runners.sandbox import NOBODY, Places, Sandbox, find_sandbox
+from skill_delta.runners.scripts import MAX_OUTPUT_BYTES, Scripts, hand_over
 
 WALLED = find_sandbox("auto")
 OPEN = Sandbox(None, "the test wants none")
@@ -60,7 +63,7 @@ def ran(
     turns = [calls(call("run_script", **arguments)) for arguments in asked]
     model = FakeModel([*turns, Completion("Done.")])
     runner = ModelRunner("openai", model, costs_money=True, scripts=Scripts(sandbox, seconds))
-    return asyncio.run(runner.run(trial))
+    return run_trial(runner, trial)
 
 
 def told(
@@ -114,7 +117,7 @@ def test_the_model_and_its_scripts_take_turns(sandbox: Sandbox, skill_folder: Pa
     )
     runner = ModelRunner("openai", model, costs_money=True, scripts=Scripts(sandbox, 20.0))
 
-    transcript = asyncio.run(runner.run(trial))
+    transcript = run_trial(runner, trial)
 
     answers = [made.answer for made in transcript.tool_calls]
     assert answers[2] == answers[5] == "xy"
@@ -254,6 +257,48 @@ def test_without_a_sandbox_root_does_not_run_scripts_as_root(skill_folder: Path)
     assert "65534 65534 []" in answer
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_only_files_of_the_working_folder_are_given_to_a_script(tmp_path: Path) -> None:
+    """A second name of a file elsewhere, or a link to one, does not give that away."""
+    place = tmp_path / "trial"
+    (place / "work" / "in").mkdir(parents=True)
+    (place / "work" / "in" / "own.txt").write_text("")
+    outside = tmp_path / "outside.txt"
+    outside.write_text(TOKEN)
+    (place / "work" / "hard").hardlink_to(outside)
+    (place / "work" / "soft").symlink_to(outside)
+
+    hand_over(place, place / "work", NOBODY)
+
+    assert (place / "work" / "in" / "own.txt").stat().st_uid == NOBODY
+    assert outside.stat().st_uid == 0
+
+
+HIDING = """
+import os, subprocess, sys
+from skill_delta.runners.process import hide_memory
+if sys.argv[1] == 'hide':
+    hide_memory()
+look = f"open('/proc/{os.getpid()}/env' + 'iron').read()"
+sys.exit(subprocess.run([sys.executable, '-c', look], capture_output=True).returncode)
+"""
+
+
+@needs_bwrap
+@pytest.mark.parametrize(("how", "code"), [("hide", 1), ("show", 0)])
+def test_where_we_are_not_root_our_environment_is_closed(how: str, code: int) -> None:
+    """Where a script runs as we do, it cannot ask the kernel for what it was not told."""
+    assert WALLED.bwrap is not None
+    as_someone = ("--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-pid")
+    machine = (WALLED.bwrap, "--bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+
+    ended = subprocess.run(
+        [*machine, *as_someone, "--", sys.executable, "-c", HIDING, how], check=False
+    )
+
+    assert ended.returncode == code
+
+
 DAEMON = """
 import os, sys, time
 if os.fork() == 0:
@@ -353,7 +398,7 @@ def test_only_what_can_be_run_is_offered(skill_folder: Path) -> None:
 
     def offered(trial: Trial, scripts: Scripts | None) -> list[str]:
         model = FakeModel([Completion("Done.")])
-        asyncio.run(ModelRunner("openai", model, costs_money=True, scripts=scripts).run(trial))
+        run_trial(ModelRunner("openai", model, costs_money=True, scripts=scripts), trial)
         return [tool.name for tool in model.told[0].tools]
 
     with_script = a_trial(skill=shipping(skill_folder / "a", **{"scripts/x.py": ""}))
@@ -386,6 +431,7 @@ def test_a_cancelled_trial_ends_its_script(sandbox: Sandbox, skill_folder: Path)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
+        await runner.close()
 
     asyncio.run(cancelled())
 

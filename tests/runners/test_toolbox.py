@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -11,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from pydantic import JsonValue
 
-from conversations import ORDER_SUPPORT, a_tool, a_trial_of
+from conversations import ORDER_SUPPORT, a_tool, a_trial_of, run_trial
 from runners.test_model import FakeModel, call, calls
 from skill_delta.core.checks.text import Contains
 from skill_delta.core.checks.tools import SkillTriggered
@@ -43,7 +42,7 @@ def a_trial(
 
 
 def run(model: FakeModel, trial: Trial) -> Transcript:
-    return asyncio.run(ModelRunner("openai", model, costs_money=True).run(trial))
+    return run_trial(ModelRunner("openai", model, costs_money=True), trial)
 
 
 def answers(trial: Trial, *asked: tuple[str, dict[str, JsonValue]]) -> list[str]:
@@ -277,7 +276,7 @@ def test_a_slow_tool_is_waited_for() -> None:
     )
     runner = ModelRunner("openai", model, costs_money=True, sleep=sleep)
 
-    transcript = asyncio.run(runner.run(a_trial_of(tools=[slow])))
+    transcript = run_trial(runner, a_trial_of(tools=[slow]))
 
     assert waits == [0.25, 0.25]
     assert transcript.latency_ms == 600.0

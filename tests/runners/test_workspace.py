@@ -236,6 +236,17 @@ def test_a_second_name_of_a_file_is_not_written_through(folder: Workspace, tmp_p
     assert (tmp_path / "secret.txt").read_text() == SECRET
 
 
+def test_a_second_name_of_a_file_is_not_read(folder: Workspace, tmp_path: Path) -> None:
+    """What a script may not read, it may have named; we are not to read it for it."""
+    (folder.root / "hard").hardlink_to(tmp_path / "secret.txt")
+
+    with pytest.raises(RefusedError, match="it is a hard link"):
+        folder.read("hard")
+    left = folder.left(lambda _: True).find("hard")
+    assert left is not None
+    assert (left.text, left.problem) == (None, "it is a hard link, and no link is followed")
+
+
 def test_files_and_folders_are_not_mistaken(folder: Workspace) -> None:
     """A refusal, in words."""
     folder.write("out/a", "x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from contextlib import suppress
@@ -99,10 +100,11 @@ class _Calls:
         return script
 
     async def _run(self, interpreter: str, script: PurePosixPath, passed: list[str]) -> Ended:
-        at = self._places()
+        # In a thread: a skill may ship much, and other trials are being timed.
+        at = await asyncio.to_thread(self._places)
         command = self.scripts.sandbox.command(interpreter, str(script), passed, at)
         if command.user is not None:
-            _hand_over(self.workspace.place, at.work, command.user)
+            hand_over(self.workspace.place, at.work, command.user)
             os.chown(at.scratch, command.user, command.user)
         try:
             return await run_command(
@@ -151,7 +153,7 @@ def _passed(arguments: JsonValue) -> list[str]:
     return passed
 
 
-def _hand_over(place: Path, work: Path, user: int) -> None:
+def hand_over(place: Path, work: Path, user: int) -> None:
     """Give the working folder to the user that the script runs as."""
     for on_the_way in (place.parent, place):
         on_the_way.chmod(0o711)

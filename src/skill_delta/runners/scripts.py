@@ -103,10 +103,10 @@ class _Calls:
         # In a thread: a skill may ship much, and other trials are being timed.
         at = await asyncio.to_thread(self._places)
         command = self.scripts.sandbox.command(interpreter, str(script), passed, at)
-        if command.user is not None:
-            hand_over(self.workspace.place, at.work, command.user)
-            os.chown(at.scratch, command.user, command.user)
         try:
+            if command.user is not None:
+                hand_over(self.workspace.place, at.work, command.user)
+                os.chown(at.scratch, command.user, command.user)
             return await run_command(
                 command, seconds=self.scripts.seconds, most_bytes=MAX_OUTPUT_BYTES
             )

@@ -62,12 +62,17 @@ Turn: TypeAlias = UserTurn | ModelTurn | ToolTurn
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that a model is told. `trial` is never sent: only the scripted model reads it."""
+    """All that a model is told.
+
+    `trial` and `session` (the position of this conversation among the trial's, from 0) are never
+    sent: only the scripted model reads them.
+    """
 
     trial: Trial
     system: str
     turns: tuple[Turn, ...]
     tools: tuple[OfferedTool, ...] = ()
+    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from skill_delta.providers.scripted import Reply, ScriptedModel, read_replies
 from skill_delta.render.redaction import Redactor
 from skill_delta.runners.model import ModelRunner
 from skill_delta.settings.model import Settings
+from skill_delta.wiring.grounds import Grounds, grounds_of
 from skill_delta.wiring.records import Keeping, kept, notes_of
 from skill_delta.wiring.skill_names import LabelsByName, known_skills, labels_by_name
 from skill_delta.wiring.terminal import Terminal
@@ -99,8 +100,10 @@ def evaluate(task: Task) -> Report:
     if task.objections is not None:
         policy = replace(request.policy, needs_cases=False)
         request = replace(request, policy=policy, objections=tuple(task.objections))
-    runners = runners_of(settings, task.candidates, task.key)
+    grounds = grounds_of(settings, skills)
+    runners = runners_of(settings, task.candidates, task.key, grounds)
     ready = _surrounded(prepare(skills, request, runners, task.baselines), task.surroundings())
+    ready = replace(ready, notes=(*ready.notes, *grounds.notes))
     if settings.on_inconclusive == "fail":
         _refuse_unreachable(ready, request.policy, settings)
     if any(runner.costs_money for runner in runners.values()):
@@ -121,7 +124,10 @@ def evaluate(task: Task) -> Report:
     with kept(task.keeping, ready, request, environment, redact, started_at) as ledger:
         ports = _Opened(task, runners, ledger, started_at)
         report = asyncio.run(ports.evaluate(ready, request, environment))
-    return replace(report, notes=(*report.notes, *notes_of(ledger)))
+    if grounds.workspaces.kept_in is not None:
+        task.terminal.complain(f"working folders are in {grounds.workspaces.kept_in}\n")
+    further = (*notes_of(ledger), *grounds.workspaces.problems)
+    return replace(report, notes=(*report.notes, *further))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,20 +291,28 @@ def request_of(settings: Settings, *known: LabelsByName) -> RunRequest:
 
 
 def runners_of(
-    settings: Settings, candidates: Sequence[Candidate], key: str | None
+    settings: Settings, candidates: Sequence[Candidate], key: str | None, grounds: Grounds
 ) -> Mapping[str, Runner]:
     """The runners asked for, in that order. Nothing is sent yet."""
     runners: dict[str, Runner] = {}
     for name in settings.runner:
         if name in PROVIDERS:
-            runners[name] = _asking_runner(name, PROVIDERS[name], settings, key)
+            runners[name] = _asking_runner(name, PROVIDERS[name], settings, key, grounds)
         else:
             replies = _replies(settings, candidates)
-            runners[name] = ModelRunner(name, ScriptedModel(replies), costs_money=False)
+            runners[name] = ModelRunner(
+                name,
+                ScriptedModel(replies),
+                costs_money=False,
+                workspaces=grounds.workspaces,
+                scripts=grounds.scripts,
+            )
     return runners
 
 
-def _asking_runner(name: str, vendor: Vendor, settings: Settings, key: str | None) -> Runner:
+def _asking_runner(
+    name: str, vendor: Vendor, settings: Settings, key: str | None, grounds: Grounds
+) -> Runner:
     from skill_delta.providers.http import HttpModel  # noqa: PLC0415 - httpx takes 0.1 s
     from skill_delta.providers.prices import is_priced, price_of  # noqa: PLC0415
 
@@ -324,7 +338,14 @@ def _asking_runner(name: str, vendor: Vendor, settings: Settings, key: str | Non
         rng=Random(settings.seed),  # noqa: S311 - spreads retries
         redact=redactor_for(settings.base_url, key).redact_known,
     )
-    return ModelRunner(name, asked, costs_money=True, model_name=model)
+    return ModelRunner(
+        name,
+        asked,
+        costs_money=True,
+        model_name=model,
+        workspaces=grounds.workspaces,
+        scripts=grounds.scripts,
+    )
 
 
 def _replies(settings: Settings, candidates: Sequence[Candidate]) -> tuple[Reply, ...]:

@@ -15,8 +15,9 @@ from model_stand_in import ModelStandIn
 from skill_delta.core.conversation import Completion, Conversation, OfferedTool, Turn, UserTurn
 from skill_delta.core.skills import SkillVersion
 from skill_delta.core.suite import FixedReturn, MockTool, Mode, Returns
-from skill_delta.core.transcript import Usage
+from skill_delta.core.transcript import Transcript, Usage
 from skill_delta.core.trials import Arm, Role, Trial
+from skill_delta.ports import Runner
 from skill_delta.providers.http import HttpModel
 from skill_delta.providers.openai import OpenAiChat
 
@@ -135,6 +136,18 @@ def ask_at_once(model: HttpModel, times: int) -> list[Completion | BaseException
             await model.close()
 
     return asyncio.run(asked())
+
+
+def run_trial(runner: Runner, trial: Trial) -> Transcript:
+    """One trial from its beginning to its end, with a runner that is closed afterwards."""
+
+    async def whole() -> Transcript:
+        try:
+            return await runner.run(trial)
+        finally:
+            await runner.close()
+
+    return asyncio.run(whole())
 
 
 def run(awaited: Callable[[], Awaitable[T]]) -> T:

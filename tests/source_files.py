@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
@@ -48,7 +49,10 @@ def suite_of(evals: str | bytes, name: str = "a.yaml", **others: str) -> Suite:
 
 
 def problems_of(evals: str | bytes, name: str = "a.yaml", **others: str) -> list[str]:
-    """What is wrong with the skill's eval files: `line: field: problem`, and the hint if any."""
+    """What is wrong with the skill's eval files: `line: field: problem`, and the hint if any.
+
+    Columns are left out: `places_of` has them.
+    """
     try:
         suite_of(evals, name, **others)
     except UserErrors as errors:
@@ -56,5 +60,21 @@ def problems_of(evals: str | bytes, name: str = "a.yaml", **others: str) -> list
     return []
 
 
+def places_of(evals: str | bytes, name: str = "a.yaml") -> list[tuple[int | None, int | None]]:
+    """Where each problem is: its line and column."""
+    try:
+        suite_of(evals, name)
+    except UserErrors as errors:
+        return [(e.place.line, e.place.column) for e in errors.errors if e.place is not None]
+    return []
+
+
 def _told(error: UserError) -> str:
-    return str(error).removeprefix(f"{EVALS}/a.yaml:")
+    return without_columns(str(error).removeprefix(f"{EVALS}/a.yaml:"))
+
+
+def without_columns(text: str) -> str:
+    """The text with every `:line:column:` cut down to `:line:`."""
+    return re.sub(
+        r"(^|\.(?:ya?ml|json|md|eval):)(\d+):\d+(?=\D|$)", r"\1\2", text, flags=re.MULTILINE
+    )

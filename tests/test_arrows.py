@@ -14,6 +14,7 @@ ROOT = Path(skill_delta.__file__).parent
 CORE_ORDER = (
     "wording",
     "documents",
+    "workspace",
     "transcript",
     "checks",
     "suite",

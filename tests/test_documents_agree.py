@@ -33,6 +33,8 @@ ACTION_DOCS = (ROOT / "docs" / "action.md").read_text(encoding="utf-8")
 METADATA: Any = read_document((ROOT / "action.yml").read_bytes(), "action.yml").value
 
 CONFIG_ONLY = {"per_skill"}
+OPPOSITES = {"--no-fail-on-error", "--no-allow-scripts", "--no-keep-workspace"}
+"""The other halves of switches."""
 OF_THE_ACTION = {
     *("api-key", "judge-api-key", "github-token", "comment-id", "status"),
     *("base", "config", "pull-request", "publish"),
@@ -80,12 +82,12 @@ def test_the_help_lists_the_settings(name: str, skill_delta: CommandLine) -> Non
         "publish": OF_PUBLISH,
     }
 
-    assert helped - {"--help", "--no-fail-on-error"} == flags_of(COMMANDS[name]) | own[name]
+    assert helped - {"--help"} - OPPOSITES == flags_of(COMMANDS[name]) | own[name]
 
 
 def test_the_docs_list_the_settings() -> None:
     """And so do the tables: what `pr` adds to `run` stands in its own."""
-    of_run = flags_in(section(COMMAND_LINE, "`run`")) - {"--no-fail-on-error"}
+    of_run = flags_in(section(COMMAND_LINE, "`run`")) - OPPOSITES
     of_pr = flags_in(section(COMMAND_LINE, "`pr`"))
 
     of_selfcheck = set(re.findall(r"`(--[a-z-]+)`", section(COMMAND_LINE, "`selfcheck`")))

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from builders import RUNNER, SKILL, a_trial, an_arm, scored
 from ledger.records import Line, a_run, a_subject, an_end, recorded
 from skill_delta.core.changes import ChangeKind, SkillChange
+from skill_delta.core.checks.files import FileProduced
 from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.checks.text import Contains
 from skill_delta.core.judging import JudgedBy, Judging
@@ -23,6 +24,8 @@ from skill_delta.core.policy import Verdict
 from skill_delta.core.report import BaselineSource, Report
 from skill_delta.core.suite import Check
 from skill_delta.core.transcript import Usage
+from skill_delta.core.trials import Scored
+from skill_delta.core.workspace import WorkspaceFile, WorkspaceFiles, WorkspaceSeed
 from skill_delta.errors import UserError
 from skill_delta.ledger.document import LINES
 from skill_delta.ledger.reader import read_record
@@ -42,16 +45,22 @@ JUDGE = JudgedBy("openai", "gpt-test")
 def lines() -> list[Any]:
     """The record of an edit that changed nothing: one case, both arms, three repetitions.
 
-    The case has a rubric of one line.
+    The case has a working folder, sessions, and a rubric of one line.
     """
-    says_order = Check("contains[0]", Contains(kind="contains", value="1234"))
-    is_clear = Check("judge[0]", RubricLine(line="It names the order."))
+    checks = (
+        Check("contains[0]", Contains(kind="contains", value="1234")),
+        Check("contains[1]", Contains(kind="contains", value="1234", file_glob=("*.md", "a/*"))),
+        Check("file-produced[0]", FileProduced(kind="file-produced", file="order.md")),
+        Check("judge[0]", RubricLine(line="It names the order.")),
+    )
     reply = {"verdicts": [{"line": 0, "passed": True, "evidence": "1234"}]}
     judging = Judging(
         JUDGE, ("It names the order.",), "", (json.dumps(reply),), Usage(90, 9), 0.002
     )
     (case,) = a_subject().cases
-    subject = replace(a_subject(), cases=(replace(case, checks=(says_order, is_clear)),))
+    case = replace(case, checks=checks, workspace=WorkspaceSeed({"orders.csv": "1234"}))
+    case = replace(case, task="Go.\nGo on.", sessions=("Go.", "Go on."))
+    subject = replace(a_subject(), cases=(case,))
     run = a_run(subject)
     head = replace(
         run,
@@ -62,12 +71,21 @@ def lines() -> list[Any]:
         head=HEAD,
     )
     ran = [
-        replace(recorded(scored(a_trial(arm=arm, repetition=n))), judging=judging)
+        replace(recorded(with_files(scored(a_trial(arm=arm, repetition=n)))), judging=judging)
         for arm in ("candidate", "previous")
         for n in range(3)
     ]
     whole: list[Line] = [head, *ran, an_end()]
     return [LINES.dump_python(line, mode="json") for line in whole]
+
+
+def with_files(outcome: Scored) -> Scored:
+    """With what a trial left in its folder."""
+    left = WorkspaceFiles(
+        (WorkspaceFile("order.md", 10, "Order 1234"), WorkspaceFile("orders.csv", 4))
+    )
+    transcript = replace(outcome.transcript, files=left, triggered_in=(True, True))
+    return replace(outcome, transcript=transcript)
 
 
 def judged(content: list[Any]) -> Report:

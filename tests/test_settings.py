@@ -125,9 +125,9 @@ def test_a_config_file_may_hold_settings_that_a_run_does_not_need() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("runer: scripted", "skill-delta.yml:1: runer: unknown setting 'runer'"),
+        ("runer: scripted", "skill-delta.yml:1:1: runer: unknown setting 'runer'"),
         ("runer: scripted", "did you mean 'runner'?"),
-        ("\nrepeat: '3'", "skill-delta.yml:2: repeat: should be a valid integer"),
+        ("\nrepeat: '3'", "skill-delta.yml:2:1: repeat: should be a valid integer"),
         ("min-pass-rate: 2", "less than or equal to 1"),
         ("repeat: 0", "greater than or equal to 1"),
         ("baseline: [none, none]", "'none' is named twice"),

@@ -30,15 +30,18 @@ class ExitCode(IntEnum):
 class Place:
     """Where in someone's file a problem is.
 
-    `line` is 1-based; `field` is a dotted path such as `cases[0].task`. Either may be unknown.
+    `line` and `column` (in characters) are 1-based; `field` is a dotted path such as
+    `cases[0].task`. Each may be unknown.
     """
 
     file: str
     line: int | None = None
     field: str = ""
+    column: int | None = None
 
     def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        known = (self.line, self.column) if self.line is not None else ()
+        place = ":".join((self.file, *(str(number) for number in known if number is not None)))
         return f"{place}: {self.field}" if self.field else place
 
 

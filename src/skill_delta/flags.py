@@ -152,6 +152,19 @@ FLAGS: Mapping[str, Flag] = {
     "markdown_max_chars": Flag(WHOLE, "Make that report no longer than this", _run("1000000")),
     "record": Flag(TEXT, "Append each finished trial to this run record", _run()),
     "resume": Flag(TEXT, "Run only what this run record does not hold yet", _run()),
+    "allow_scripts": Flag(
+        SWITCH,
+        "Let the model run the scripts that a skill ships",
+        _all("no"),
+        ("--allow-scripts/--no-allow-scripts",),
+    ),
+    "script_sandbox": Flag(TEXT, "Run scripts in a sandbox: auto, required or off", _all("auto")),
+    "keep_workspace": Flag(
+        SWITCH,
+        "Keep working folders, and say where",
+        _all("no"),
+        ("--keep-workspace/--no-keep-workspace",),
+    ),
     "scorecard": Flag(TEXT, "Write the DeltaScorecard here", _run()),
     "baseline_mode": Flag(
         TEXT, "skill-on, skill-off or both: suppress the skill instead of a baseline", _run()

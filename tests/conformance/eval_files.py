@@ -27,6 +27,17 @@ def with_tool(tool: str, *fields: str) -> Files:
     return with_fields(f"tools: [{{name: x, {tool}}}]", *fields)
 
 
+def in_folder(check: str) -> Files:
+    """One case with a working folder and this check."""
+    return with_fields("workspace: {}", f"assertions: [{{{check}}}]")
+
+
+def sessions(tasks: str, *fields: str) -> Files:
+    """One case of several tasks, and these fields."""
+    lines = (f"sessions: {tasks}", *fields)
+    return suite("cases:\n  - name: a\n" + "".join(f"    {line}\n" for line in lines))
+
+
 def skill(text: str | bytes) -> Files:
     """A plain case for this SKILL.md."""
     return {EVALS: PLAIN, "s/SKILL.md": text}
@@ -116,6 +127,32 @@ REFUSED: Mapping[str, Files] = {
     "a rubric with a blank line": with_fields("judge: {rubric: ['It helps.', ' ']}"),
     "a rubric that is a text": with_fields("judge: {rubric: It helps.}"),
     "a judge with a field that there is not": with_fields("judge: {rubric: [a], rubrics: [b]}"),
+    "a seeded path that leads out": with_fields("workspace: {files: {../a: b}}"),
+    "a seeded path that is absolute": with_fields("workspace: {files: {/a: b}}"),
+    "a seeded path that is empty": with_fields("workspace: {files: {'': b}}"),
+    "a seeded file that is a number": with_fields("workspace: {files: {a: 5}}"),
+    "a field of the workspace that there is not": with_fields("workspace: {file: {}}"),
+    "a file without a workspace": with_fields("assertions: [{kind: contains, value: x, file: a}]"),
+    "a file that leads out": in_folder("kind: contains, value: x, file: ../a"),
+    "a file and a pattern": in_folder("kind: contains, value: x, file: a, file_glob: '*'"),
+    "file-produced without a file": in_folder("kind: file-produced"),
+    "file-produced with a value": in_folder("kind: file-produced, file: a, value: x"),
+    "a pattern of any depth": in_folder("kind: contains, value: x, file_glob: '**/a'"),
+    "a pattern without a wildcard": in_folder("kind: contains, value: x, file_glob: a"),
+    "a pattern that leads out": in_folder("kind: contains, value: x, file_glob: '../*'"),
+    "a pattern of a folder": in_folder("kind: contains, value: x, file_glob: 'a*/'"),
+    "a pattern whose set is not closed": in_folder("kind: contains, value: x, file_glob: 'a[1'"),
+    "a list of one pattern": in_folder("kind: contains, value: x, file_glob: ['*']"),
+    "a list of the same patterns": in_folder("kind: contains, value: x, file_glob: ['*', '*']"),
+    "a produced file that is seeded": with_fields(
+        "workspace: {files: {a.md: x}}", "assertions: [{kind: file-produced, file_glob: '*.md'}]"
+    ),
+    "a mock of the folder's own tool": with_fields("tools: [{name: read_file}]", "workspace: {}"),
+    "a mock of the bundle's own tool": with_fields("tools: [{name: run_script}]", "workspace: {}"),
+    "one session": sessions("[t]", "workspace: {}"),
+    "a blank session": sessions("[t, ' ']", "workspace: {}"),
+    "sessions without a workspace": sessions("[t, u]"),
+    "sessions and a task": with_fields("sessions: [t, u]", "workspace: {}"),
     "no name": suite("cases:\n  - task: t\n"),
     "a name that is a number": suite("cases:\n  - name: 1\n    task: t\n"),
     "no task": suite("cases:\n  - name: a\n"),
@@ -154,6 +191,18 @@ ACCEPTED: Mapping[str, Files] = {
     "an open schema takes any argument": with_tool(
         "input_schema: {type: object}, returns: [{when: {z: x}, value: b}]"
     ),
+    "an empty workspace": with_fields("workspace: {}"),
+    "a workspace that is null": with_fields("workspace:"),
+    "a seeded file that is looked into": with_fields(
+        "workspace: {files: {in/a.md: x}}",
+        "assertions: [{kind: contains, value: x, file: in/a.md},"
+        " {kind: equals, value: x, file_glob: '*/*.md'}, {kind: file-produced, file: in/a.md},"
+        " {kind: contains, value: x, file_glob: [b.md, '*/a.md']}]",
+    ),
+    "the folder's own tools in a trajectory": with_fields(
+        "workspace: {}", "trajectory: {forbidden: [read_file, run_script]}"
+    ),
+    "a mock of the name without a workspace": with_fields("tools: [{name: read_file}]"),
     "a limit in whole dollars": with_fields("budget: {max_cost_usd: 1}"),
     "yes as a text": with_fields("assertions: [{kind: not_contains, value: yes}]"),
     "the extension yml": {"s/evals/a.yml": PLAIN},

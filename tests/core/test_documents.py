@@ -150,9 +150,9 @@ def test_every_value_knows_its_line() -> None:
               hello
     """)
 
-    assert str(read.place(("cases", 1, "name"))) == "suite.yaml:3: cases[1].name"
+    assert str(read.place(("cases", 1, "name"))) == "suite.yaml:3:5: cases[1].name"
     assert read.place(("cases", 1, "task")).line == 4
-    assert str(read.place(("cases", 1, "tools", 0))) == "suite.yaml:3: cases[1].tools[0]"
+    assert str(read.place(("cases", 1, "tools", 0))) == "suite.yaml:3:5: cases[1].tools[0]"
 
 
 def test_lines_count_from_where_the_text_begins() -> None:
@@ -176,7 +176,7 @@ def test_a_key_given_twice_is_refused() -> None:
     error = refusal("task: one\nother: 1\ntask: two\n")
 
     assert "already given on line 1" in error.problem
-    assert str(error.place) == "suite.yaml:3: task"
+    assert str(error.place) == "suite.yaml:3:1: task"
 
 
 def test_a_key_given_twice_in_other_quotes_is_refused() -> None:
@@ -249,7 +249,7 @@ def test_two_documents_in_one_file_are_refused() -> None:
     """The second would be lost without a word."""
     error = refusal("a: 1\n---\nb: 2\n")
 
-    assert str(error) == "suite.yaml:2: it holds several documents (---): keep one"
+    assert str(error) == "suite.yaml:2:1: it holds several documents (---): keep one"
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_bytes_that_are_not_utf_8_are_refused_with_their_line() -> None:
     error = refusal(b"a: 1\nb: caf\xe9\n")
 
     assert "0xe9 is not UTF-8" in error.problem
-    assert str(error.place) == "suite.yaml:2"
+    assert str(error.place) == "suite.yaml:2:7"
     assert "UTF-8" in error.hint
 
 
@@ -402,3 +402,41 @@ plain = st.recursive(
 def test_json_written_by_others_reads_back(value: object) -> None:
     """What a JSON writer wrote is what is read."""
     assert read_document(json.dumps(value).encode(), "any.json").value == value
+
+
+# ---------------------------------------------------------------- columns
+
+COLUMNS = {
+    "a key": ("a: 1\n  b: 2\n", (2, 4)),
+    "a tab": ("a:\n\t- b\n", (2, 1)),
+    "a key given twice": ("x: {a: 1, ä: 2, a: 3}\n", (1, 17)),
+    "a key that is no text": ("x:\n  ? [a]\n  : b\n", (2, 5)),
+    "a tag": ("x: [é, !mine y]\n", (1, 8)),
+    "a mark that is lost": ("x:\n  - ! text\n", (2, 5)),
+    "a number that is none": ("x: [1, .nan]\n", (1, 8)),
+    "a second document": ("a: 1\n---\nb: 2\n", (2, 1)),
+    "an unknown alias": ("a: [é, *b]\n", (1, 8)),
+    "a control character": ("a: é\n  b: \x07\n", (2, 6)),
+    "a byte that is no text": ("é: ".encode() + b"\xff", (1, 4)),
+}
+
+
+@pytest.mark.parametrize(("text", "mark"), COLUMNS.values(), ids=COLUMNS)
+def test_a_broken_file_is_told_with_line_and_column(
+    text: str | bytes, mark: tuple[int, int]
+) -> None:
+    """The column in characters, counted from 1, as an editor counts."""
+    place = refusal(text).place
+
+    assert place is not None
+    assert (place.line, place.column) == mark
+
+
+def test_a_value_is_placed_by_its_key() -> None:
+    """What stands in a list by itself; what is not there by what would hold it."""
+    read = parse_yaml("a:\n  bé: {c: [x, yy]}\n", "suite.yaml", first_line=3)
+
+    assert str(read.place(("a", "bé", "c", 1))) == "suite.yaml:4:15: a.bé.c[1]"
+    assert str(read.place(("a", "bé", "c"))) == "suite.yaml:4:8: a.bé.c"
+    assert str(read.place(("a", "bé", "d"))) == "suite.yaml:4:3: a.bé.d"
+    assert str(read.place()) == "suite.yaml:3:1"

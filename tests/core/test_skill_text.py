@@ -122,7 +122,7 @@ def test_a_version_that_yaml_does_not_read_as_text_is_refused(written: str, spel
 
     assert f'`version: "{spelling}"`' in error.hint
     assert "1.2 and 1.20" in error.problem
-    assert str(error.place) == "skills/order-support/SKILL.md:3: version"
+    assert str(error.place) == "skills/order-support/SKILL.md:3:1: version"
 
 
 @pytest.mark.parametrize("written", ["version: [1, 0]", "version: {major: 1}"])
@@ -229,7 +229,7 @@ def test_an_unquoted_colon_in_the_description_is_forgiven(written: str, descript
     assert read.skill.version == "1"
     assert "unquoted colon" in read.warnings[0]
     line = text.split("\n").index('version: "1"') + 1
-    assert refusal(text.replace('"1"', "1")).place == Place(FILE, line, "version")
+    assert refusal(text.replace('"1"', "1")).place == Place(FILE, line, "version", 1)
 
 
 def test_a_frontmatter_after_blank_lines_is_read_and_said() -> None:

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from builders import a_case as a_builders_case
 from builders import a_transcript
 from skill_delta.core.checks.base import CheckSpec
+from skill_delta.core.checks.files import FileProduced
 from skill_delta.core.checks.limits import MaxCostUsd, MaxLatencyMs, MaxTokens
 from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.checks.structure import JsonSchema, Numeric
@@ -47,6 +48,7 @@ from skill_delta.core.suite_changes import (
     untouched,
 )
 from skill_delta.core.transcript import ToolCall, Transcript, Usage
+from skill_delta.core.workspace import WorkspaceSeed
 from skill_delta.errors import Place
 
 UNCHANGED, EDITED = CaseChangeKind.UNCHANGED, CaseChangeKind.EDITED
@@ -79,6 +81,14 @@ def all_of(*values: str) -> AllOf:
 
 def regex(value: str) -> Regex:
     return Regex(kind="regex", value=value)
+
+
+def in_file(file: str, value: str = "a") -> Contains:
+    return Contains(kind="contains", value=value, file=file)
+
+
+def produced(file: str) -> FileProduced:
+    return FileProduced(kind="file-produced", file=file)
 
 
 def numeric(value: float, tolerance: float = 0) -> Numeric:
@@ -199,6 +209,9 @@ def test_any_edit_but_a_lost_demand_is_an_edit_and_no_more() -> None:
         replace(case, task="Hello."),
         replace(case, mode=Mode.OFFERED),
         replace(case, tags=frozenset()),
+        replace(case, workspace=WorkspaceSeed({})),
+        replace(case, workspace=WorkspaceSeed({}), sessions=("Hello.", "Go on.")),
+        replace(case, tools=(MockTool("x", "", {}, FixedReturn(""), delay_ms=1),)),
     )
 
     changes = [suite_changes(Suite((case,)), Suite((edit,)))[0] for edit in edits]
@@ -281,7 +294,11 @@ def test_cases_that_exchange_names_lose_nothing() -> None:
 # ---------------------------------------------------------------- what reads otherwise
 
 REFUND = MockTool("refund", "Gives it back.", {"type": "object"}, FixedReturn("done"))
-CASE = replace(a_case("refund", contains("sorry")), tools=(REFUND,))
+CASE = replace(
+    a_case("refund", contains("sorry")),
+    tools=(REFUND,),
+    workspace=WorkspaceSeed({"orders.csv": "1234"}),
+)
 
 
 @pytest.mark.parametrize(
@@ -294,6 +311,14 @@ CASE = replace(a_case("refund", contains("sorry")), tools=(REFUND,))
         (
             replace(CASE, task="Hello.", mode=Mode.OFFERED, tools=()),
             ["task", "mode", "tools"],
+        ),
+        (replace(CASE, tools=(replace(REFUND, delay_ms=1),)), ["tools"]),
+        (replace(CASE, workspace=None), ["workspace"]),
+        (replace(CASE, workspace=WorkspaceSeed({"orders.csv": "1235"})), ["workspace"]),
+        (replace(CASE, task="Hello.\nBye.", sessions=("Hello.", "Bye.")), ["sessions"]),
+        (
+            replace(CASE, task="Hello.\nBye.", sessions=("Hello.", "Bye."), workspace=None),
+            ["sessions", "workspace"],
         ),
         (replace(CASE, tags=frozenset({"smoke"})), []),
         (replace(CASE, checks=()), []),
@@ -405,6 +430,32 @@ def test_a_case_that_is_gone_was_not_deselected() -> None:
         ([Called(tool="lookup")], [Called(tool="refund")], ["called:lookup is gone"]),
         ([order("x", "y")], [order("y", "x")], ['order changed from ["x", "y"] to ["y", "x"]']),
         (
+            [contains("a")],
+            [in_file("r.md")],
+            ['contains[0] changed from "a" to {"file": "r.md", "value": "a"}'],
+        ),
+        (
+            [in_file("r.md")],
+            [in_file("notes.md")],
+            [
+                (
+                    'contains[0] changed from {"file": "r.md", "value": "a"} '
+                    'to {"file": "notes.md", "value": "a"}'
+                )
+            ],
+        ),
+        ([in_file("r.md")], [], ['contains[0] {"file": "r.md", "value": "a"} is gone']),
+        (
+            [in_file("r.md")],
+            [produced("r.md")],
+            ['contains[0] {"file": "r.md", "value": "a"} is gone'],
+        ),
+        (
+            [produced("r.md")],
+            [produced("a.md")],
+            ['file-produced[0] changed from "r.md" to "a.md"'],
+        ),
+        (
             [call_args(a=1, b=2)],
             [call_args(a=1)],
             [
@@ -473,6 +524,12 @@ def test_a_demand_that_an_edited_case_no_longer_makes_is_told(
         ([any_of("a", "b", "c")], [any_of("c", "ab")]),
         ([any_of("a", "b")], [contains("b")]),
         ([all_of("a")], [all_of("a", "b")]),
+        ([in_file("r.md")], [in_file("./r.md", "ab")]),
+        ([produced("r.md")], [in_file("r.md")]),
+        (
+            [produced("r.md")],
+            [NotContains(kind="not_contains", value="a", file="r.md")],
+        ),
         ([numeric(0.3, 0.1)], [numeric(0.4)]),
         ([numeric(10, 2)], [numeric(11.0, 1)]),
         ([order("x", "z")], [order("x", "y", "z")]),

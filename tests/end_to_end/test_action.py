@@ -100,8 +100,9 @@ def test_a_regression_is_one_comment_and_a_red_check(job: Job, github: GitHubSta
     assert finished.outputs["baseline-pass-rate"] == "1"
     assert json.loads(finished.outputs["skills"]) == ["orders"]
     assert finished.outputs["exit-code"] == "1"
-    assert "::error title=Regressed%3A is polite,file=skills/orders/evals/orders.yaml,line=6::" in (
-        finished.log
+    assert (
+        "::error title=Regressed%3A is polite,file=skills/orders/evals/orders.yaml,line=6,col=5::"
+        in (finished.log)
     )
     assert "gate failed" in finished.summary
 
@@ -275,7 +276,7 @@ def test_a_broken_eval_file_is_told_at_its_line(job: Job, github: GitHubStandIn)
     finished = job.pull_request(head, runner="scripted")
 
     assert finished.exit_code == 2
-    assert "file=skills/orders/evals/orders.yaml,line=4::" in finished.log
+    assert "file=skills/orders/evals/orders.yaml,line=4,col=5::" in finished.log
     assert "did you mean assertions" in comments(github)[0]
 
 

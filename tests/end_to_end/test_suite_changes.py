@@ -388,7 +388,7 @@ def test_a_head_that_puts_broken_cases_right_is_measured(check: Check) -> None:
     assert finished.exit_code == 0
     assert "what the pull request does to its cases is unknown" in finished.out
     told = finished.out.replace("&#8203;", "").replace("\\", "")
-    assert f"orders.yaml:5: cases[0].assertion at the base commit {base[:8]}: there is no" in told
+    assert f"orders.yaml:5:5: cases[0].assertion at the base commit {base[:8]}: there is no" in told
 
 
 def test_broken_cases_of_the_base_are_told_as_the_bases(check: Check) -> None:

@@ -142,13 +142,13 @@ def test_a_slip_in_the_one_key_does_not_lose_a_skill_its_cases(key: str) -> None
     """A skipped skill would be a green check."""
     told = refused({"evals/a.yaml": f"\n{key}:\n  - name: x\n"})
 
-    assert f'skills/greeting/evals/a.yaml:2: {key}: there is no top-level key "{key}"' in told
+    assert f'skills/greeting/evals/a.yaml:2:1: {key}: there is no top-level key "{key}"' in told
     assert "did you mean cases?" in told
 
 
 def test_a_broken_file_is_an_error_wherever_it_is_found() -> None:
     """It may have been meant as an eval file, and nobody can tell."""
-    assert "evals/a.yaml:2: did not find" in refused(
+    assert "evals/a.yaml:2:1: did not find" in refused(
         {"evals/a.yaml": "cases: [", "evals/b.yaml": a_file("b")}
     )
 
@@ -158,8 +158,8 @@ def test_a_case_name_is_unique_among_all_files_of_the_skill() -> None:
     told = refused({"evals/a.yaml": a_file("x"), "b.eval.yaml": a_file("x")})
 
     assert told == (
-        'skills/greeting/b.eval.yaml:1: cases[0]: the case name "x" is already taken at '
-        "skills/greeting/evals/a.yaml:1: cases[0]\n"
+        'skills/greeting/b.eval.yaml:1:12: cases[0]: the case name "x" is already taken at '
+        "skills/greeting/evals/a.yaml:1:12: cases[0]\n"
         "  help: results are compared by name: give each case of a skill its own"
     )
 

@@ -104,7 +104,7 @@ CLOSED = "input_schema: {type: object, properties: {id: {}}, additionalPropertie
         ("returns: []", "it is neither one text, nor a list of texts"),
         ("returns: [a, {value: b}]", "it is neither one text, nor a list of texts"),
         ("returns: [{wen: {}, value: b}]", "tools[0].returns[0].wen: there is no field"),
-        ("returns: [{when: {a: 1}}]", "tools[0].returns[0].value: this field is missing"),
+        ("returns: [{when: {a: 1}}]", "tools[0].returns[0]: exactly one of value and error"),
         ("paramters: {}", "did you mean parameters?"),
         (f"{OPEN}, returns: [{{when: {{}}, value: a}}]", "returns[0].when: it names no argument"),
         ("returns: [{when: {id: 1}, value: a}]", "help: the tool declares no arguments"),

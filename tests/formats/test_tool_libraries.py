@@ -12,7 +12,7 @@ from skill_delta.core.suite import Suite
 from skill_delta.errors import UserErrors
 from skill_delta.formats import read_suite
 from skill_delta.formats.tool_libraries import relative_to
-from source_files import SKILL, InMemoryFiles, problems_of, suite_of
+from source_files import SKILL, InMemoryFiles, problems_of, suite_of, without_columns
 
 ORDERS = """\
 tools:
@@ -40,7 +40,10 @@ def problems_with(evals: str, **libraries: str) -> list[str]:
     try:
         read_with(evals, **libraries)
     except UserErrors as errors:
-        return [str(error).replace("skills/order-support/", "") for error in errors.errors]
+        return [
+            without_columns(str(error)).replace("skills/order-support/", "")
+            for error in errors.errors
+        ]
     return []
 
 

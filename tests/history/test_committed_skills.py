@@ -143,8 +143,8 @@ def test_every_skill_that_cannot_be_read_is_named(repository: GitRepository, scr
 
     found = problems(repository, scratch)
 
-    assert found[0].startswith("a/SKILL.md:2: version: YAML reads 1.20 as a number")
-    assert found[1] == "b/SKILL.md:1: the frontmatter is not closed"
+    assert found[0].startswith("a/SKILL.md:2:1: version: YAML reads 1.20 as a number")
+    assert found[1] == "b/SKILL.md:1:1: the frontmatter is not closed"
     assert found[2] == r"caf\xe9/SKILL.md: the folder's name is not UTF-8"
     assert len(found) == 3
 

@@ -261,7 +261,7 @@ def test_all_problems_are_told_at_once(here: GitRepository) -> None:
 
     assert [message.split(": ")[0] for message in messages] == [
         *("missing", "missing/SKILL.md", "README.md"),
-        *("a/SKILL.md:3", "b/SKILL.md:1", "d/SKILL.md:1", "e/SKILL.md"),
+        *("a/SKILL.md:3:1", "b/SKILL.md:1:1", "d/SKILL.md:1:4", "e/SKILL.md"),
     ]
     assert "there is no such file or folder" in messages[0]
     assert "it is not a skill" in messages[2]

@@ -22,6 +22,8 @@ from builders import a_case, a_skill, a_trial, an_arm, unresolved
 from ledger.records import a_run, a_subject, an_end, answered, lost, read, recorded, write
 from skill_delta.core.changes import ChangeKind, SkillChange
 from skill_delta.core.checks.base import CheckSpec
+from skill_delta.core.checks.files import FileProduced
+from skill_delta.core.checks.json_path import JsonPath
 from skill_delta.core.checks.limits import MaxCostUsd, MaxLatencyMs, MaxTokens
 from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.checks.structure import JsonSchema, Numeric
@@ -49,6 +51,7 @@ from skill_delta.core.report import BaselineSource, SkippedSkill
 from skill_delta.core.skills import Bundle, BundleFile
 from skill_delta.core.suite import (
     Check,
+    FailingReturn,
     FixedReturn,
     LookupEntry,
     LookupReturn,
@@ -59,8 +62,15 @@ from skill_delta.core.suite import (
 from skill_delta.core.suite_changes import CaseChange, CaseChangeKind, CasePart
 from skill_delta.core.transcript import ToolCall, Transcript, Usage
 from skill_delta.core.trials import Arm, CheckResult, Errored, Outcome, Role, Scored, Subject
+from skill_delta.core.workspace import WorkspaceFile, WorkspaceFiles, WorkspaceSeed
 from skill_delta.errors import Place
-from skill_delta.ledger.document import MOST_DOLLARS, MOST_MILLISECONDS, MOST_TOKENS, TrialKey
+from skill_delta.ledger.document import (
+    MOST_BYTES,
+    MOST_DOLLARS,
+    MOST_MILLISECONDS,
+    MOST_TOKENS,
+    TrialKey,
+)
 
 NOWHERE = PurePosixPath()
 
@@ -83,8 +93,20 @@ SCHEMAS: list[dict[str, JsonValue]] = [
     {"enum": [1, 1.5, None]},
 ]
 
+NO_VALUE = JsonPath(kind="json-path", path="$.a['b'][-1]")
+
 KINDS: Mapping[type[CheckSpec], st.SearchStrategy[CheckSpec]] = {
-    Contains: st.builds(Contains, kind=st.just("contains"), value=texts),
+    Contains: st.builds(
+        Contains,
+        kind=st.just("contains"),
+        value=texts,
+        file_glob=st.none() | st.just("*.md") | st.just(("plan.md", "*/plan.md")),
+    ),
+    FileProduced: st.builds(
+        FileProduced, kind=st.just("file-produced"), file=st.sampled_from(["a.md", "b/c d.csv"])
+    ),
+    JsonPath: st.builds(JsonPath, kind=st.just("json-path"), path=st.just("$.a"), value=values)
+    | st.just(NO_VALUE),
     NotContains: st.builds(NotContains, kind=st.just("not_contains"), value=texts),
     ContainsIgnoringCase: st.builds(ContainsIgnoringCase, kind=st.just("icontains"), value=texts),
     Regex: st.builds(Regex, kind=st.just("regex"), value=st.sampled_from(["", "a+b?", r"\d{3}"])),
@@ -118,10 +140,17 @@ returns = (
     | st.builds(SequenceReturn, st.lists(texts, min_size=1, max_size=3).map(tuple))
     | st.builds(
         LookupReturn,
-        st.lists(st.builds(LookupEntry, st.none() | objects, texts), max_size=3).map(tuple),
+        st.lists(st.builds(LookupEntry, st.none() | objects, texts, st.booleans()), max_size=3).map(
+            tuple
+        ),
     )
+    | st.builds(FailingReturn, texts)
 )
-tools = st.lists(st.builds(MockTool, names, texts, objects, returns), max_size=2).map(tuple)
+tools = st.lists(st.builds(MockTool, names, texts, objects, returns, floats), max_size=2).map(tuple)
+left_files = st.builds(
+    WorkspaceFile, names, st.integers(0, MOST_BYTES), st.none() | texts, texts, st.booleans()
+)
+seeds = st.none() | st.builds(WorkspaceSeed, st.dictionaries(names, texts, max_size=2))
 transcripts = st.builds(
     Transcript,
     answer=texts,
@@ -130,6 +159,8 @@ transcripts = st.builds(
     usage=st.builds(Usage, counts, counts),
     cost_usd=st.none() | costs,
     latency_ms=st.floats(0, MOST_MILLISECONDS),
+    triggered_in=st.lists(st.booleans(), max_size=2).map(tuple),
+    files=st.none() | st.builds(WorkspaceFiles, st.lists(left_files, max_size=2).map(tuple), texts),
 )
 results = st.builds(CheckResult, texts, st.none() | st.booleans(), texts, st.floats(0, 1))
 judgings = st.builds(
@@ -195,14 +226,21 @@ def test_an_outcome_comes_back_as_it_was(outcome: Scored | Errored) -> None:
 
 
 @settings(deadline=None)
-@given(st.data(), tools, st.frozensets(texts, max_size=3), texts, st.sampled_from(Mode))
+@given(st.data(), tools, st.frozensets(texts, max_size=3), texts, st.sampled_from(Mode), seeds)
 def test_a_case_comes_back_as_it_was(
-    data: st.DataObject, tools: tuple[MockTool, ...], tags: frozenset[str], task: str, mode: Mode
+    data: st.DataObject,
+    tools: tuple[MockTool, ...],
+    tags: frozenset[str],
+    task: str,
+    mode: Mode,
+    seed: WorkspaceSeed | None,
 ) -> None:
     """With every kind of check: the same values, so the same fingerprint and the same demands."""
     specs = [data.draw(strategy) for strategy in KINDS.values()]
     named = tuple(Check(f"{spec.__class__.__name__}[0]", spec) for spec in specs)
+    sessions = data.draw(st.lists(names, max_size=2).map(tuple))
     case = replace(a_case(), checks=named, tools=tools, tags=tags, task=task, mode=mode)
+    case = replace(case, workspace=seed, sessions=sessions)
 
     (restored,) = there_and_back(replace(a_subject(), cases=(case,))).cases
 
@@ -211,9 +249,24 @@ def test_a_case_comes_back_as_it_was(
     assert restored.fingerprint == case.fingerprint
 
 
+@pytest.mark.parametrize("more", [{}, {"value": None}], ids=["any value", "null"])
+def test_any_value_stays_another_demand_than_null(more: dict[str, JsonValue]) -> None:
+    """In a record, a value that was left out does not become a null that is asked for."""
+    spec = JsonPath.model_validate({"kind": "json-path", "path": "$.a", **more})
+    case = replace(a_case(), checks=(Check("json-path[0]", spec),))
+
+    (restored,) = there_and_back(replace(a_subject(), cases=(case,))).cases
+    judged = restored.checks[0].spec.grade(Transcript('{"a": 1}'))
+
+    assert restored.checks[0].demand == case.checks[0].demand
+    assert judged.passed is not bool(more)
+
+
 def test_no_kind_of_check_is_left_out() -> None:
     """A new kind has to be written and read here before it can be."""
-    assert set(kinds_of_checks()) == set(KINDS)
+    shared = {kind for kind in kinds_of_checks() if kind.__subclasses__()}
+
+    assert set(kinds_of_checks()) - shared == set(KINDS)
 
 
 def test_the_reader_knows_every_kind_by_itself() -> None:
@@ -224,7 +277,7 @@ def test_the_reader_knows_every_kind_by_itself() -> None:
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
 
-    assert json.loads(found.stdout) == sorted(kind.__name__ for kind in kinds_of_checks())
+    assert json.loads(found.stdout) == sorted(kind.__name__ for kind in KINDS)
 
 
 def test_a_skill_comes_back_without_the_folder_it_lay_in() -> None:

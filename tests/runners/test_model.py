@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from conversations import ORDER_SUPPORT, TASK, a_tool, a_trial_of
+from conversations import ORDER_SUPPORT, TASK, a_tool, a_trial_of, run_trial
 from skill_delta.core.conversation import (
     Completion,
     Conversation,
@@ -66,7 +66,7 @@ def call(name: str, **arguments: JsonValue) -> RequestedCall:
 
 
 def run(model: FakeModel, trial: Trial) -> Transcript:
-    return asyncio.run(ModelRunner("openai", model, costs_money=True).run(trial))
+    return run_trial(ModelRunner("openai", model, costs_money=True), trial)
 
 
 def test_the_model_is_told_the_skill_and_the_task() -> None:

@@ -62,7 +62,10 @@ Turn: TypeAlias = UserTurn | ModelTurn | ToolTurn
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that a model is told. `trial` is never sent: only the scripted model reads it.
+    """All that a model is told.
+
+    `trial` and `session` (the position of this conversation among the trial's, from 0) are never
+    sent: only the scripted model reads them.
 
     A judge's conversation has none: it is not to know which trial it grades.
     """
@@ -71,6 +74,7 @@ class Conversation:
     system: str
     turns: tuple[Turn, ...]
     tools: tuple[OfferedTool, ...] = ()
+    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A YAML or JSON document, read strictly, that remembers the line of every value."""
+"""A YAML or JSON document, read strictly, that remembers where every value stands."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ Path = tuple[str | int, ...]
 """The way from the document's root to a value: mapping keys and list positions."""
 
 
+Mark = tuple[int, int]
+"""A line and a column, counted from 1; the column in characters."""
+
+
 class DocumentError(UserError):
     """The text is not a document that can be read; says where and why."""
 
@@ -40,14 +44,18 @@ class Document:
     value: JsonValue
     dates: frozenset[Path] = frozenset()
     """Values written as unquoted dates. They are kept as text, as they were spelled."""
-    _lines: dict[Path, int] = field(default_factory=dict, repr=False)
+    _marks: dict[Path, Mark] = field(default_factory=dict, repr=False)
 
     def place(self, path: Path = ()) -> Place:
-        """The file, line and field of the value at `path`, or of its nearest known ancestor."""
+        """The file, line, column and field of the value at `path`, or of its nearest ancestor.
+
+        Of what stands under a key, the place is the key's.
+        """
         known = path
-        while known and known not in self._lines:
+        while known and known not in self._marks:
             known = known[:-1]
-        return Place(self.file, self._lines.get(known), dotted(path))
+        line, column = self._marks.get(known, (None, None))
+        return Place(self.file, line, dotted(path), column)
 
 
 def dotted(path: Path) -> str:
@@ -79,13 +87,19 @@ def decode(raw: bytes, file: str) -> str:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line, column = mark_at(raw[: error.start].decode("utf-8-sig"), None)
         raise DocumentError(
             f"byte 0x{raw[error.start]:02x} is not UTF-8",
             hint="save the file as UTF-8",
-            place=Place(file, line),
+            place=Place(file, line, column=column),
         ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def mark_at(text: str, position: int | None) -> Mark:
+    """The line and column of a position in a text; of its end where that is None."""
+    before = text if position is None else text[:position]
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
 
 class _StrictLoader(yaml.CSafeLoader):
@@ -147,15 +161,30 @@ def _parse(text: str, file: str, first_line: int) -> Document:
     except yaml.MarkedYAMLError as error:
         raise _not_yaml(error, text, file, first_line) from None
     except yaml.YAMLError as error:
-        problem = clipped(" ".join(str(error).split()), 2 * MAX_QUOTED)
-        raise DocumentError(problem, place=Place(file)) from None
+        raise _not_text(error, text, file, first_line) from None
     except RecursionError:
         raise DocumentError(
             f"values nest deeper than {MAX_DEPTH} levels", place=Place(file)
         ) from None
     finally:
         loader.dispose()
-    return Document(file, value, frozenset(reader.dates), reader.lines)
+    return Document(file, value, frozenset(reader.dates), reader.marks)
+
+
+def _not_text(error: yaml.YAMLError, text: str, file: str, first_line: int) -> DocumentError:
+    """The reader met a character that YAML does not have."""
+    problem = clipped(" ".join(str(error).split()), 2 * MAX_QUOTED)
+    found = _UNREADABLE.search(text)
+    if found is None:
+        return DocumentError(problem, place=Place(file))
+    line, column = mark_at(text, found.start())
+    place = Place(file, line + first_line - 1, column=column)
+    problem = f"control characters are not allowed (U+{ord(found[0]):04X})"
+    return DocumentError(problem, place=place)
+
+
+_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What YAML's reader takes for no text: control characters, most of all."""
 
 
 _HINTS = {
@@ -190,7 +219,9 @@ _HINTS = {
 
 def _not_yaml(error: yaml.MarkedYAMLError, text: str, file: str, first_line: int) -> DocumentError:
     mark = error.problem_mark or error.context_mark
-    place = Place(file, None if mark is None else mark.line + first_line)
+    place = Place(file)
+    if mark is not None:
+        place = Place(file, mark.line + first_line, column=mark.column + 1)
     problem = error.problem or error.context or "the YAML cannot be read"
     if problem == "but found another document":
         return DocumentError("it holds several documents (---): keep one", place=place)
@@ -199,8 +230,7 @@ def _not_yaml(error: yaml.MarkedYAMLError, text: str, file: str, first_line: int
         hint = _quoting(text[mark.index : mark.index + 1])
     if (error.context or "").endswith(" a tag") or "a constructor for the tag" in problem:
         hint = "text that begins with ! needs quotes"
-    column = "" if mark is None else f" (column {mark.column + 1})"
-    return DocumentError(f"{clipped(problem, 2 * MAX_QUOTED)}{column}", hint=hint, place=place)
+    return DocumentError(clipped(problem, 2 * MAX_QUOTED), hint=hint, place=place)
 
 
 def _quoting(first: str) -> str:
@@ -218,7 +248,7 @@ def _quoted(text: str) -> str:
 
 
 class _Reader:
-    """Turns YAML nodes into plain values, counting them and noting their lines."""
+    """Turns YAML nodes into plain values, counting them and noting where they stand."""
 
     def __init__(self, loader: _StrictLoader, text: str, file: str, first_line: int) -> None:
         self._loader = loader
@@ -226,12 +256,12 @@ class _Reader:
         self._file = file
         self._first_line = first_line
         self._count = 0
-        self.lines: dict[Path, int] = {}
+        self.marks: dict[Path, Mark] = {}
         self.dates: set[Path] = set()
 
     def read(self, node: yaml.Node, path: Path) -> JsonValue:
         self._count_one(node, path)
-        self.lines.setdefault(path, self._line(node))
+        self.marks.setdefault(path, self._mark(node))
         if len(path) > MAX_DEPTH:
             raise self._refuse(node, path[:4], f"values nest deeper than {MAX_DEPTH} levels")
         if not isinstance(node, yaml.ScalarNode) and node.tag not in _CONTAINER_TAGS:
@@ -256,8 +286,9 @@ class _Reader:
             if key in seen:
                 problem = f"the key {_quoted(key)} was already given on line {seen[key]}"
                 raise self._refuse(key_node, (*path, key), problem)
-            seen[key] = self._line(key_node)
-            self.lines.setdefault((*path, key), seen[key])
+            mark = self._mark(key_node)
+            seen[key], _ = mark
+            self.marks.setdefault((*path, key), mark)
             result[key] = self.read(value_node, (*path, key))
         for source in merged:
             self._merge(result, source, path)
@@ -326,8 +357,9 @@ class _Reader:
         if self._count > MAX_VALUES:
             raise self._refuse(node, path, f"it expands to more than {MAX_VALUES:,} values")
 
-    def _line(self, node: yaml.Node) -> int:
-        return int(node.start_mark.line) + self._first_line
+    def _mark(self, node: yaml.Node) -> Mark:
+        return node.start_mark.line + self._first_line, node.start_mark.column + 1
 
     def _refuse(self, node: yaml.Node, path: Path, problem: str) -> DocumentError:
-        return DocumentError(problem, place=Place(self._file, self._line(node), dotted(path)))
+        line, column = self._mark(node)
+        return DocumentError(problem, place=Place(self._file, line, dotted(path), column))

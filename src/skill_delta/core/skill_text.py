@@ -79,7 +79,7 @@ def _split(text: str, file: str) -> _Parts | None:
     raise UserError(
         "the frontmatter is not closed",
         hint="end it with a line that holds only `---`",
-        place=Place(file, opening + 1),
+        place=Place(file, opening + 1, column=1),
     )
 
 
@@ -129,7 +129,7 @@ class _Frontmatter:
             raise UserError(
                 "the frontmatter is not a mapping",
                 hint="write `name: …` and `description: …`, each on a line of its own",
-                place=Place(self._file, self._parts.first_line),
+                place=Place(self._file, self._parts.first_line, column=1),
             )
         return value
 

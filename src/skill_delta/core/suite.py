@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from typing import Protocol
@@ -16,6 +16,7 @@ from skill_delta.core.checks.base import CheckSpec
 from skill_delta.core.checks.matching import matches
 from skill_delta.core.checks.rubric import RubricLine
 from skill_delta.core.wording import clipped, shown
+from skill_delta.core.workspace import RESERVED_TOOLS, WorkspaceSeed
 from skill_delta.errors import Place, UserError
 
 
@@ -55,6 +56,25 @@ class FixedReturn:
         return {"fixed": self.value}
 
 
+def _failure(message: str) -> str:
+    """How a model is told that a tool failed: the same of every vendor."""
+    return f"Error: {message}"
+
+
+@dataclass(frozen=True, slots=True)
+class FailingReturn:
+    """The same failure in answer to every call."""
+
+    error: str
+
+    def answer(self, tool: str, arguments: Mapping[str, JsonValue], call: int) -> str:  # noqa: ARG002
+        return _failure(self.error)
+
+    @property
+    def canonical(self) -> JsonValue:
+        return {"error": self.error}
+
+
 @dataclass(frozen=True, slots=True)
 class SequenceReturn:
     """One answer per call, in order; the last repeats."""
@@ -71,10 +91,19 @@ class SequenceReturn:
 
 @dataclass(frozen=True, slots=True)
 class LookupEntry:
-    """An answer for the calls whose arguments hold `when`; None answers every call."""
+    """An answer for the calls whose arguments hold `when`; None answers every call.
+
+    With `fails` the call fails, and `value` says how.
+    """
 
     when: Mapping[str, JsonValue] | None
     value: str
+    fails: bool = False
+
+    @property
+    def canonical(self) -> JsonValue:
+        when = None if self.when is None else dict(self.when)
+        return {"when": when, "error" if self.fails else "value": self.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,28 +115,27 @@ class LookupReturn:
     def answer(self, tool: str, arguments: Mapping[str, JsonValue], call: int) -> str:  # noqa: ARG002
         for entry in self.entries:
             if entry.when is None or matches(entry.when, arguments):
-                return entry.value
+                return _failure(entry.value) if entry.fails else entry.value
         shown = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
         return f"no response is scripted for {tool} with arguments {shown}"
 
     @property
     def canonical(self) -> JsonValue:
-        return {
-            "lookup": [
-                {"when": None if entry.when is None else dict(entry.when), "value": entry.value}
-                for entry in self.entries
-            ]
-        }
+        return {"lookup": [entry.canonical for entry in self.entries]}
 
 
 @dataclass(frozen=True, slots=True)
 class MockTool:
-    """A tool the model may call. `input_schema` is a JSON Schema whose top level is an object."""
+    """A tool the model may call. `input_schema` is a JSON Schema whose top level is an object.
+
+    Its answers take `delay_ms` milliseconds.
+    """
 
     name: str
     description: str
     input_schema: Mapping[str, JsonValue]
     returns: Returns
+    delay_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +154,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One task, what the model may use for it, and how the answer is judged."""
+    """One task, what the model may use for it, and how the answer is judged.
+
+    `workspace` is what its working folder begins with, None where it has no folder. `sessions` are
+    the tasks of a case that has several, each of a conversation of its own; `task` is then all of
+    them as one text.
+    """
 
     name: str
     task: str
@@ -135,6 +168,22 @@ class Case:
     mode: Mode = Mode.LOADED
     tools: tuple[MockTool, ...] = ()
     tags: frozenset[str] = frozenset()
+    workspace: WorkspaceSeed | None = None
+    sessions: tuple[str, ...] = ()
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """What is asked, one conversation after another."""
+        return self.sessions or (self.task,)
+
+    def asks_for(self, path: str) -> bool:
+        """Whether a check may ask for the text of the file at this path of the working folder."""
+        return any(check.spec.reads(path) for check in self.checks)
+
+    @property
+    def built_in_tools(self) -> tuple[str, ...]:
+        """The tools that come with the working folder; some of them not with every skill."""
+        return () if self.workspace is None else RESERVED_TOOLS
 
     @property
     def rubric(self) -> tuple[RubricLine, ...]:
@@ -156,6 +205,10 @@ class Case:
             "checks": [{"id": check.id, "demand": check.demand} for check in self.checks],
             "tags": [*sorted(self.tags)],
         }
+        if self.workspace is not None:
+            whole["workspace"] = dict(self.workspace.files)
+        if self.sessions:
+            whole["sessions"] = [*self.sessions]
         # A lone surrogate is no UTF-8, and may stand in a text that came from JSON.
         return sha256(_canonical_json(whole).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -190,11 +243,18 @@ def offered_tool_name(skill_name: str) -> str:
 
 
 def offered_name_collision(case: Case, skill_name: str) -> UserError | None:
-    """What is wrong where a mock tool of an offered case has the name the skill is offered under.
+    """What is wrong where a tool of an offered case has the name the skill is offered under.
 
     The model could not tell the two apart, and no call could be told from reaching for the skill.
     """
     offered = offered_tool_name(skill_name)
+    if case.mode is Mode.OFFERED and offered in case.built_in_tools:
+        return UserError(
+            f"the skill {shown(skill_name)} would be offered as {offered}, which is the name of a "
+            "tool of the working folder",
+            hint="load the skill (mode: loaded), or drop the workspace",
+            place=_within(case, "workspace"),
+        )
     if case.mode is not Mode.OFFERED or all(tool.name != offered for tool in case.tools):
         return None
     return UserError(
@@ -210,7 +270,7 @@ def undeclared_tools(case: Case) -> tuple[UserError, ...]:
     Such a check can never pass, or never fail, where the model gets the declared tools only.
     Agents bring tools of their own, so under them nothing is wrong.
     """
-    declared = {tool.name for tool in case.tools}
+    declared = {*(tool.name for tool in case.tools), *case.built_in_tools}
     named = dict.fromkeys(
         (check.id, tool) for check in case.checks for tool in check.spec.named_tools
     )
@@ -227,15 +287,17 @@ def undeclared_tools(case: Case) -> tuple[UserError, ...]:
 
 
 def _within(case: Case, field: str) -> Place:
-    return Place(case.place.file, case.place.line, f"{case.place.field}.{field}".lstrip("."))
+    return replace(case.place, field=f"{case.place.field}.{field}".lstrip("."))
 
 
 def _canonical_tool(tool: MockTool) -> JsonValue:
+    slow: dict[str, JsonValue] = {"delay_ms": tool.delay_ms} if tool.delay_ms else {}
     return {
         "name": tool.name,
         "description": tool.description,
         "input_schema": dict(tool.input_schema),
         "returns": tool.returns.canonical,
+        **slow,
     }
 
 

@@ -11,9 +11,11 @@ from typing import TypeAlias
 
 from skill_delta.core.checks.base import CheckSpec
 from skill_delta.core.checks.evidence import shown_json
+from skill_delta.core.checks.files import FileProduced
 from skill_delta.core.checks.limits import MaxCostUsd, MaxLatencyMs, MaxTokens
 from skill_delta.core.checks.matching import matches
 from skill_delta.core.checks.structure import Numeric
+from skill_delta.core.checks.subject import FileCheck
 from skill_delta.core.checks.text import (
     AllOf,
     AnyOf,
@@ -48,8 +50,10 @@ class CasePart(StrEnum):
     """What a case asks with, beside its checks."""
 
     TASK = "task"
+    SESSIONS = "sessions"
     MODE = "mode"
     TOOLS = "tools"
+    WORKSPACE = "workspace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +170,14 @@ def _deselected_by(was: Case | None, now: Case | None, selection: Selection) -> 
 def _altered(was: Case | None, now: Case | None) -> Iterator[CasePart]:
     if was is None or now is None:
         return
+    # The task of a case with sessions is their text: what changed is told once.
+    task = now.task if was.sessions == now.sessions else was.task
     with_parts = {
-        CasePart.TASK: replace(was, task=now.task),
+        CasePart.TASK: replace(was, task=task),
+        CasePart.SESSIONS: replace(was, sessions=now.sessions),
         CasePart.MODE: replace(was, mode=now.mode),
         CasePart.TOOLS: replace(was, tools=now.tools),
+        CasePart.WORKSPACE: replace(was, workspace=now.workspace),
     }
     for part, otherwise in with_parts.items():
         if otherwise.fingerprint != was.fingerprint:
@@ -237,7 +245,12 @@ def _implies(new: CheckSpec, old: CheckSpec) -> bool:
 
     What no rule proves counts as lost: a pattern, a schema, a rubric line that reads differently.
     """
-    return any(proves(new, old) for proves in _PROOFS)
+    return _looks_at(new) == _looks_at(old) and any(proves(new, old) for proves in _PROOFS)
+
+
+def _looks_at(spec: CheckSpec) -> tuple[str, ...]:
+    """The file that is judged; nothing where that is the output, or the calls."""
+    return spec.target if isinstance(spec, FileCheck) else ()
 
 
 def _within_budget(new: CheckSpec, old: CheckSpec) -> bool:
@@ -253,6 +266,11 @@ def _within_tolerance(new: CheckSpec, old: CheckSpec) -> bool:
 
 def _exactly(number: int | float) -> Fraction:
     return Fraction(str(number))  # as it is written: as a float, 0.3 is a little less
+
+
+def _wants_the_file(new: CheckSpec, old: CheckSpec) -> bool:
+    # What is judged of a file cannot hold where there is none, `not_contains` included.
+    return isinstance(old, FileProduced) and isinstance(new, FileCheck)
 
 
 def _wants_the_texts(new: CheckSpec, old: CheckSpec) -> bool:
@@ -314,6 +332,7 @@ def _wants_the_arguments(new: CheckSpec, old: CheckSpec) -> bool:
 _PROOFS: tuple[Callable[[CheckSpec, CheckSpec], bool], ...] = (
     _within_budget,
     _within_tolerance,
+    _wants_the_file,
     _wants_the_texts,
     _refuses_the_text,
     _calls_the_tools,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from skill_delta.core.workspace import WorkspaceFiles
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -45,6 +47,10 @@ class Transcript:
     `cost_usd` is None where no price is known: unknown is never 0. `latency_ms` is the wall time
     from the first request to the last answer, without waits for rate limits. `skill_triggered` is
     None where the skill was loaded, not offered, so that there was nothing to trigger.
+
+    Of several sessions, `answer` is the last one's and the rest is that of all of them together;
+    `triggered_in` tells of each whether the model reached for the skill in it. `files` is what the
+    working folder held at the end, None where the case has none.
     """
 
     answer: str
@@ -53,3 +59,5 @@ class Transcript:
     usage: Usage = Usage()
     cost_usd: float | None = None
     latency_ms: float = 0.0
+    triggered_in: tuple[bool, ...] = ()
+    files: WorkspaceFiles | None = None

@@ -1,4 +1,4 @@
-"""A JSON file, read strictly, that remembers the line of every value."""
+"""A JSON file, read strictly, that remembers where every value stands."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from skill_delta.core.documents import (
     MAX_VALUES,
     Document,
     DocumentError,
+    Mark,
     Path,
     decode,
     dotted,
+    mark_at,
 )
 from skill_delta.core.wording import shown
 from skill_delta.errors import Place
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_NUMERIC = frozenset("-0123456789NI")
+"""How a number begins, or a word that JSON's reader takes for one."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -39,15 +43,34 @@ def read_json(raw: bytes, file: str) -> Document:
             text, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_number
         )
     except json.JSONDecodeError as error:
-        problem = f"{error.msg[:1].lower()}{error.msg[1:]} (column {error.colno})"
+        problem = f"{error.msg[:1].lower()}{error.msg[1:]}"
         hint = "JSON has no comments and no trailing commas, and its text stands in double quotes"
-        raise DocumentError(problem, hint=hint, place=Place(file, error.lineno)) from None
+        raise DocumentError(
+            problem, hint=hint, place=Place(file, error.lineno, column=error.colno)
+        ) from None
     except ValueError as error:
-        raise DocumentError(str(error), place=Place(file)) from None
+        raise DocumentError(str(error), place=_place_of_number(text, file)) from None
     except RecursionError:
         problem = f"values nest deeper than {MAX_DEPTH} levels"
         raise DocumentError(problem, place=Place(file)) from None
-    return Document(file, value, frozenset(), _Lines(text, file).read())
+    return Document(file, value, frozenset(), _Marks(text, file).read())
+
+
+def _place_of_number(text: str, file: str) -> Place:
+    """Where the first number stands that cannot be read: what is before it is JSON."""
+    for token in _TOKEN.finditer(text):
+        if token[0][0] in _NUMERIC:
+            try:
+                json.loads(
+                    token[0],
+                    parse_constant=_refuse_constant,
+                    parse_int=_integer,
+                    parse_float=_number,
+                )
+            except ValueError:
+                line, column = mark_at(text, token.start())
+                return Place(file, line, column=column)
+    return Place(file)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -68,23 +91,27 @@ def _number(digits: str) -> float:
     return value
 
 
-class _Lines:
+class _Marks:
     """Walks the tokens of a text known to be JSON, noting where each value stands."""
 
     def __init__(self, text: str, file: str) -> None:
         self._text = text
         self._file = file
-        self._lines: dict[Path, int] = {}
+        self._marks: dict[Path, Mark] = {}
         self._path: list[str | int] = []
         self._keys: list[dict[str, int]] = []
         """For each open container, the lines of its keys."""
-        self._line = 1
+        self._line, self._begin = 1, 0
+        """The line, and the position at which it begins."""
+        self._at = 0
 
-    def read(self) -> dict[Path, int]:
+    def read(self) -> dict[Path, Mark]:
         position, expects_key = 0, False
         for token in _TOKEN.finditer(self._text):
             self._line += self._text.count("\n", position, token.start())
-            position = token.start()
+            last = self._text.rfind("\n", position, token.start())
+            self._begin = last + 1 if last >= 0 else self._begin
+            self._at = position = token.start()
             match token[0]:
                 case "{" | "[" as opening:
                     self._note()
@@ -103,7 +130,7 @@ class _Lines:
                 case written:
                     self._note()
                     self._refuse_half_characters(written)
-        return self._lines
+        return self._marks
 
     def _open(self, opening: str) -> None:
         if len(self._path) >= MAX_DEPTH:
@@ -124,11 +151,11 @@ class _Lines:
         if key in seen:
             raise self._refused(f"the key {shown(key)} was already given on line {seen[key]}")
         seen[key] = self._line
-        self._lines[tuple(self._path)] = self._line
+        self._marks[tuple(self._path)] = self._mark
 
     def _note(self) -> None:
-        self._lines.setdefault(tuple(self._path), self._line)
-        if len(self._lines) > MAX_VALUES:
+        self._marks.setdefault(tuple(self._path), self._mark)
+        if len(self._marks) > MAX_VALUES:
             raise self._refused(f"it holds more than {MAX_VALUES:,} values")
 
     def _refuse_half_characters(self, written: str) -> None:
@@ -138,4 +165,9 @@ class _Lines:
 
     def _refused(self, problem: str) -> DocumentError:
         field = dotted(tuple(self._path[:8]))
-        return DocumentError(problem, place=Place(self._file, self._line, field))
+        line, column = self._mark
+        return DocumentError(problem, place=Place(self._file, line, field, column))
+
+    @property
+    def _mark(self) -> Mark:
+        return self._line, self._at - self._begin + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,14 @@ from skill_delta.formats.native_model import (
 from skill_delta.formats.problems import Problems, did_you_mean, nearest, placeholders
 from skill_delta.formats.tool_libraries import Library, LibraryTool, import_libraries
 from skill_delta.formats.tools import mock_tool, note_contract, note_unreachable
+from skill_delta.formats.workspaces import (
+    asked,
+    note_reserved,
+    note_tasks,
+    note_workspace,
+    seed_of,
+    weaknesses_of_files,
+)
 from skill_delta.ports import SourceFiles
 
 if TYPE_CHECKING:
@@ -44,10 +52,8 @@ MAX_NOTES = 50
 """How many notes one file gives before the rest is only counted."""
 
 _LATER: Mapping[str, frozenset[str]] = {
-    "": frozenset({"workspace", "sessions"}),
     "judge": frozenset({"artifacts"}),
-    "tools": frozenset({"error", "delay_ms"}),
-    "assertions": frozenset({"file", "file_glob", "file-produced", "json-path", "judge"}),
+    "assertions": frozenset({"judge"}),
 }
 """What the format has and this version does not read, by the part of a case it stands in."""
 
@@ -129,10 +135,9 @@ def _cases(
         return
     for position, raw in enumerate(listed):
         path: Path = (KEY, position)
-        # A case of several sessions has no task: that sessions come later is all there is to say.
-        filler = {"task": "sessions"} if isinstance(raw, dict) and "sessions" in raw else {}
+        note_tasks(raw, path, problems)
         try:
-            shape = CaseShape.model_validate({**filler, **raw} if isinstance(raw, dict) else raw)
+            shape = CaseShape.model_validate(raw)
         except ValidationError as error:
             problems.add_invalid(path, error, _Explanations(library).explain)
             continue
@@ -149,22 +154,24 @@ def _case(
             "a loaded skill is always in force, so there is nothing to trigger",
             "add `mode: offered` to the case",
         )
+    note_workspace(shape, path, problems)
+    sessions = tuple(shape.sessions or ())
     return Case(
         name=shape.name,
-        task=shape.task,
+        task=asked(sessions) if sessions else shape.task or "",
         checks=tuple(_checks(shape)),
         place=document.place(path),
         mode=Mode(shape.mode),
-        tools=tuple(_tools(shape.tools, (*path, "tools"), library, problems)),
+        tools=tuple(_tools(shape, (*path, "tools"), library, problems)),
         tags=frozenset(shape.tags),
+        workspace=seed_of(shape),
+        sessions=sessions,
     )
 
 
-def _tools(
-    shapes: Sequence[AnyTool], path: Path, library: Library, problems: Problems
-) -> Iterator[MockTool]:
+def _tools(case: CaseShape, path: Path, library: Library, problems: Problems) -> Iterator[MockTool]:
     first: dict[str, Path] = {}
-    for position, shape in enumerate(shapes):
+    for position, shape in enumerate(case.tools):
         here = (*path, position)
         contract = _contract(shape, here, library, problems)
         if contract is None:
@@ -173,6 +180,7 @@ def _tools(
             earlier = problems.place(first[contract.name])
             problems.add(here, f"the tool {contract.name} is already declared at {earlier}")
         first.setdefault(contract.name, here)
+        note_reserved(contract.name, case, here, problems)
         if shape.returns is None:  # the library's own, which were looked at with the library
             yield mock_tool(contract, contract.returns)
             continue
@@ -239,6 +247,7 @@ def _weaknesses(shape: CaseShape) -> Iterator[str]:
             yield f"{case}: the check {check.id} can never fail"
         if check.spec.never_holds:
             yield f"{case}: the check {check.id} can never pass"
+    yield from (f"{case}: {weakness}" for weakness in weaknesses_of_files(shape))
     trajectory = shape.trajectory or TrajectoryShape()
     for field, names in (("called", trajectory.called), ("forbidden", trajectory.forbidden)):
         if len(set(names)) < len(names):

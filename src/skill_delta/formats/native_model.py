@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
@@ -14,6 +14,7 @@ from pydantic import (
     JsonValue,
     StringConstraints,
     Tag,
+    model_validator,
 )
 from pydantic_core import PydanticKnownError
 
@@ -23,8 +24,24 @@ from skill_delta.core.checks.tools import CallArgs
 TOOL_NAME = r"^[A-Za-z0-9_-]{1,64}$"
 """What model vendors take as the name of a tool."""
 
+MAX_DELAY_MS = 60_000
+"""How slow a mock tool may be: every trial of the case waits for it."""
+
 NotBlank: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
 ArgumentType: TypeAlias = Literal["string", "integer", "number", "boolean"]
+
+
+def _not_a_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticKnownError("int_type")
+    return value
+
+
+# Limits are read as skill-lens reads them: `'3'` and `100.0` are whole numbers too.
+Whole = Annotated[int, Field(ge=0, strict=False), BeforeValidator(_not_a_boolean)]
+Amount = Annotated[
+    float, Field(ge=0, allow_inf_nan=False, strict=False), BeforeValidator(_not_a_boolean)
+]
 
 
 class Shape(BaseModel):
@@ -34,10 +51,24 @@ class Shape(BaseModel):
 
 
 class WhenShape(Shape):
-    """An answer for the calls whose arguments hold `when`; without it, for every call."""
+    """An answer for the calls whose arguments hold `when`; without it, for every call.
+
+    It is either a value, or an error with which the call fails.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["value"]}, {"required": ["error"]}]}
+    )
 
     when: dict[str, JsonValue] | None = None
-    value: str
+    value: str | None = None
+    error: NotBlank | None = None
+
+    @model_validator(mode="after")
+    def _answers_or_fails(self) -> Self:
+        if (self.value is None) == (self.error is None):
+            raise ValueError("exactly one of value and error says how it answers")
+        return self
 
 
 def _branch_of_returns(value: JsonValue) -> str | None:
@@ -73,6 +104,10 @@ class ToolShape(Shape):
     input_schema: dict[str, JsonValue] | None = None
     """A JSON Schema in place of `parameters`, shown to the model as it stands."""
     returns: ReturnsShape = ""
+    error: NotBlank | None = None
+    """In place of `returns`: every call fails with this message."""
+    delay_ms: Annotated[Amount, Field(le=MAX_DELAY_MS)] | None = None
+    """How long an answer takes."""
 
 
 class RefShape(Shape):
@@ -90,19 +125,6 @@ def _branch_of_tool(value: JsonValue | Shape) -> str:
 AnyTool: TypeAlias = Annotated[
     Annotated[ToolShape, Tag("<tool>")] | Annotated[RefShape, Tag("<ref>")],
     Discriminator(_branch_of_tool),
-]
-
-
-def _not_a_boolean(value: object) -> object:
-    if isinstance(value, bool):
-        raise PydanticKnownError("int_type")
-    return value
-
-
-# Limits are read as skill-lens reads them: `'3'` and `100.0` are whole numbers too.
-Whole = Annotated[int, Field(ge=0, strict=False), BeforeValidator(_not_a_boolean)]
-Amount = Annotated[
-    float, Field(ge=0, allow_inf_nan=False, strict=False), BeforeValidator(_not_a_boolean)
 ]
 
 
@@ -133,14 +155,29 @@ class JudgeShape(Shape):
     rubric: list[NotBlank] = Field(min_length=1)
 
 
+class WorkspaceShape(Shape):
+    """A folder of the trial's own, and the files that it begins with: text by relative path."""
+
+    files: dict[str, str] = Field(default_factory=dict)
+
+
 class CaseShape(Shape):
-    """One task, what the model may use for it, and how the answer is judged."""
+    """One task, what the model may use for it, and how the answer is judged.
+
+    In place of one `task` a case may have several `sessions`, which share its working folder.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["task"]}, {"required": ["sessions"]}]}
+    )
 
     name: NotBlank
-    task: NotBlank
+    task: NotBlank | None = None
+    sessions: list[NotBlank] | None = None
     tags: list[NotBlank] = Field(default_factory=list)
     mode: Literal["loaded", "offered"] = "loaded"
     tools: list[AnyTool] = Field(default_factory=list)
+    workspace: WorkspaceShape | None = None
     assertions: list[AnyAssertion] = Field(default_factory=list)
     trajectory: TrajectoryShape | None = None
     budget: BudgetShape | None = None
@@ -183,6 +220,7 @@ _SHAPES: Mapping[tuple[str, ...], type[BaseModel]] = {
     ("tools", "<tool>", "returns", "<lookup>"): WhenShape,
     ("tools", "<ref>"): RefShape,
     ("tools", "<ref>", "returns", "<lookup>"): WhenShape,
+    ("workspace",): WorkspaceShape,
     ("trajectory",): TrajectoryShape,
     ("trajectory", "call_args"): CallArgs,
     ("budget",): BudgetShape,

@@ -181,6 +181,10 @@ _TOLD: Mapping[str, Callable[[object, Mapping[str, object]], tuple[str, str]]] =
         f"{_described(value)} is less than {context['ge']}",
         "",
     ),
+    "less_than_equal": lambda value, context: (
+        f"{_described(value)} is more than {context['le']}",
+        "",
+    ),
     "value_error": lambda _, context: (str(context["error"]), ""),
 }
 

@@ -11,6 +11,7 @@ from skill_delta.core.checks.matching import matches
 from skill_delta.core.checks.schema import check_is_schema
 from skill_delta.core.documents import Path
 from skill_delta.core.suite import (
+    FailingReturn,
     FixedReturn,
     LookupEntry,
     LookupReturn,
@@ -30,11 +31,17 @@ Answers: TypeAlias = str | list[str] | list[WhenShape]
 
 def mock_tool(contract: ToolShape, answers: Answers) -> MockTool:
     """The tool as declared, with these answers."""
-    return MockTool(contract.name, contract.description, _input_schema(contract), _returns(answers))
+    returns = _returns(answers)
+    if contract.error is not None and answers is contract.returns:
+        returns = FailingReturn(contract.error)
+    schema, delay_ms = _input_schema(contract), contract.delay_ms or 0.0
+    return MockTool(contract.name, contract.description, schema, returns, delay_ms)
 
 
 def note_contract(contract: ToolShape, path: Path, problems: Problems) -> None:
-    """Note what is wrong with the arguments that the tool at `path` declares."""
+    """Note what is wrong with the arguments and the answers that the tool at `path` declares."""
+    if contract.error is not None and contract.returns:
+        problems.add((*path, "error"), "the tool has returns and error; it takes one of them")
     if contract.input_schema is None:
         return
     here = (*path, "input_schema")
@@ -108,5 +115,11 @@ def _returns(answers: Answers) -> Returns:
         return FixedReturn(answers)
     entries = [entry for entry in answers if isinstance(entry, WhenShape)]
     if entries:
-        return LookupReturn(tuple(LookupEntry(entry.when, entry.value) for entry in entries))
+        return LookupReturn(tuple(map(_lookup_entry, entries)))
     return SequenceReturn(tuple(text for text in answers if isinstance(text, str)))
+
+
+def _lookup_entry(entry: WhenShape) -> LookupEntry:
+    if entry.error is not None:
+        return LookupEntry(entry.when, entry.error, fails=True)
+    return LookupEntry(entry.when, entry.value or "")

@@ -12,6 +12,7 @@ from skill_delta.core.checks.base import CheckSpec
 from skill_delta.core.suite import (
     Case,
     Check,
+    FailingReturn,
     FixedReturn,
     LookupEntry,
     LookupReturn,
@@ -21,12 +22,19 @@ from skill_delta.core.suite import (
     SequenceReturn,
 )
 from skill_delta.core.wording import shown
+from skill_delta.core.workspace import WorkspaceSeed
 from skill_delta.errors import Place
 
 
 def check_kinds() -> Mapping[str, type[CheckSpec]]:
-    """Every kind of check, by its name."""
-    return {kind.__name__: kind for kind in CheckSpec.__subclasses__()}
+    """Every kind of check, by its name; what several of them share is none."""
+    found: dict[str, type[CheckSpec]] = {}
+    pending = [CheckSpec]
+    while pending:
+        inside = pending.pop().__subclasses__()
+        found |= {kind.__name__: kind for kind in inside if not kind.__subclasses__()}
+        pending += inside
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +66,27 @@ class RecordedTool:
     description: str
     input_schema: dict[str, JsonValue]
     returns: dict[str, JsonValue]
+    delay_ms: float = 0.0
 
     @classmethod
     def of(cls, tool: MockTool) -> RecordedTool:
         returns = tool.returns.canonical
         assert isinstance(returns, dict)  # noqa: S101 - it names its kind
-        return cls(tool.name, tool.description, dict(tool.input_schema), returns)
+        schema = dict(tool.input_schema)
+        return cls(tool.name, tool.description, schema, returns, tool.delay_ms)
 
     def restored(self) -> MockTool:
         """Raises ValueError for an answer that is none of ours."""
-        return MockTool(self.name, self.description, self.input_schema, _returns(self.returns))
+        returns = _returns(self.returns)
+        return MockTool(self.name, self.description, self.input_schema, returns, self.delay_ms)
 
 
 def _returns(written: Mapping[str, JsonValue]) -> Returns:
     match written:
         case {"fixed": str(value)}:
             return FixedReturn(value)
+        case {"error": str(value)}:
+            return FailingReturn(value)
         case {"sequence": list(values)}:
             return SequenceReturn(tuple(map(str, values)))
         case {"lookup": list(entries)}:
@@ -86,6 +99,8 @@ def _entry(written: JsonValue) -> LookupEntry:
     match written:
         case {"when": dict() | None as when, "value": str(value)}:
             return LookupEntry(when, value)
+        case {"when": dict() | None as when, "error": str(value)}:
+            return LookupEntry(when, value, fails=True)
         case _:
             raise ValueError("a tool's lookup has an entry that is none")
 
@@ -101,6 +116,8 @@ class RecordedCase:
     tools: tuple[RecordedTool, ...]
     tags: tuple[str, ...]
     place: Place
+    workspace: WorkspaceSeed | None = None
+    sessions: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, case: Case) -> RecordedCase:
@@ -112,6 +129,8 @@ class RecordedCase:
             tuple(map(RecordedTool.of, case.tools)),
             tuple(sorted(case.tags)),
             case.place,
+            case.workspace,
+            case.sessions,
         )
 
     def restored(self) -> Case:
@@ -124,4 +143,6 @@ class RecordedCase:
             mode=self.mode,
             tools=tuple(tool.restored() for tool in self.tools),
             tags=frozenset(self.tags),
+            workspace=self.workspace,
+            sessions=self.sessions,
         )

@@ -47,6 +47,7 @@ LONGEST_LINE = 64 * 1024 * 1024
 MOST_TOKENS = 10**15
 MOST_DOLLARS = 1e12
 MOST_MILLISECONDS = 1e12
+MOST_BYTES = 10**15
 """More than any run comes to. A record may hold any number, and sums of them have to be numbers."""
 
 Dollars: TypeAlias = Annotated[float, Field(ge=0, le=MOST_DOLLARS)]
@@ -64,6 +65,10 @@ def _transcript(transcript: Transcript) -> Transcript:
         raise ValueError("no run costs so much")
     if not 0 <= transcript.latency_ms <= MOST_MILLISECONDS:
         raise ValueError("no run takes so long")
+    if transcript.files and not all(
+        0 <= file.size <= MOST_BYTES for file in transcript.files.files
+    ):
+        raise ValueError("no file has so many bytes")
     return transcript
 
 

@@ -65,7 +65,9 @@ class Reply(_Entry):
     """What is answered, and when: a matcher that is absent matches everything.
 
     `arm` is `candidate`, `baseline` (any of them) or a baseline's name. `contains` is looked for
-    in the system prompt. `repetition` holds the repetitions that match, counted from 0.
+    in the system prompt. `repetition` holds the repetitions that match, and `session` the
+    conversations of a case that has several, counted from 0. `files` are written by calls of
+    `write_file`, after the other calls.
     """
 
     case: str | None = None
@@ -73,8 +75,10 @@ class Reply(_Entry):
     arm: str | None = None
     contains: str | None = None
     repetition: Repetitions | None = None
+    session: Repetitions | None = None
     text: str | None = None
     tool_calls: list[ScriptedCall] = Field(default_factory=list)
+    files: Mapping[str, str] = Field(default_factory=dict)
     loads_skill: bool = False
     usage: ScriptedUsage = ScriptedUsage()
     cost_usd: Dollars = 0.0
@@ -104,6 +108,7 @@ class Reply(_Entry):
             and self.arm in (None, *arm.answers_to)
             and (self.contains is None or self.contains in conversation.system)
             and (self.repetition is None or trial.repetition in self.repetition)
+            and (self.session is None or conversation.session in self.session)
         )
 
 
@@ -267,6 +272,9 @@ def _reply_file(raw: bytes, file: str) -> ReplyFile:
 def _calls(reply: Reply, trial: Trial, tools: Collection[str]) -> tuple[RequestedCall, ...]:
     """What the reply calls, the skill first where it is offered."""
     calls = [(call.name, call.arguments) for call in reply.tool_calls]
+    if reply.files and trial.case.workspace is None:
+        raise TrialError("the scripted reply writes files, and the case has no workspace")
+    calls += [("write_file", {"path": path, "content": text}) for path, text in reply.files.items()]
     skill_tool = offered_tool_name(trial.arm.skill.name)
     offered = trial.case.mode is Mode.OFFERED
     if reply.loads_skill and offered and skill_tool in tools:

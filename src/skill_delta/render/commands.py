@@ -48,7 +48,9 @@ class Annotation:
         """
         properties = [("title", plain(self.title, _TITLE_CHARACTERS))]
         if self.place is not None and _is_inside(self.place.file):
+            column = self.place.column if self.place.line else None
             properties += [("file", self.place.file), ("line", str(self.place.line or ""))]
+            properties += [("col", str(column or ""))]
         listed = ",".join(f"{name}={_property(value)}" for name, value in properties if value)
         lines = self.message.splitlines()[:_MOST_LINES]
         shown = "\n".join(plain(line, _LINE_CHARACTERS) for line in lines)

@@ -48,6 +48,8 @@ _OF_A_PULL_REQUEST: Mapping[str, JsonValue] = {
     "gate": "interval",
     "adaptive": "confirm",
 }
+# Nothing in a container outlives it but the report folder.
+_OF_THIS_MACHINE = frozenset({"keep_workspace"})
 # The base is part of what is compared, and the reports go into one folder.
 _OF_A_RUN = frozenset(
     {
@@ -65,7 +67,7 @@ PULL_REQUEST = Command(
 
 ACTION = Command(
     defaults={**_OF_A_PULL_REQUEST, "report_dir": ".skill-delta"},
-    foreign=_OF_A_RUN,
+    foreign=_OF_A_RUN | _OF_THIS_MACHINE,
     also_compares_with=(NO_SKILL,),
 )
 """The action: the same, and told to GitHub."""

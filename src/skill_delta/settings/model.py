@@ -226,6 +226,12 @@ class Settings(_Checked):
     """Append each finished trial to this run record."""
     resume: str | None = None
     """Run only what this run record does not hold yet, and append to it."""
+    allow_scripts: bool = False
+    """Whether a model may run the scripts that a skill ships: code of whoever wrote the skill."""
+    script_sandbox: Literal["auto", "required", "off"] = "auto"
+    """Whether scripts run in a sandbox: where one works, always, or never."""
+    keep_workspace: bool = False
+    """Whether working folders stay when the run is over."""
     scorecard: str | None = None
     """Write the DeltaScorecard here."""
     baseline_mode: Literal["skill-on", "skill-off", "both"] | None = None

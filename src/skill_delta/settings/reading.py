@@ -216,6 +216,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         "confidence": bool(settings.baseline),
         "on_inconclusive": settings.gate == "interval" or bool(settings.increases()),
         "markdown_max_chars": settings.markdown_output is not None,
+        "script_sandbox": settings.allow_scripts,
         "max_repeat": gated and settings.adaptive != "off",
     }
     why = {
@@ -230,6 +231,7 @@ def _unread(settings: Settings, flags: Mapping[str, JsonValue]) -> Sequence[User
         **dict.fromkeys(("gate", "margin"), "nothing is required of a delta without --min-delta"),
         "confidence": "nothing is compared without a baseline",
         "markdown_max_chars": "no Markdown report is written",
+        "script_sandbox": "no script runs without allow-scripts",
         "max_repeat": "only adaptive repetition samples again",
     }
     return [

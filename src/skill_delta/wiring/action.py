@@ -51,6 +51,10 @@ FORK = (
     "this pull request comes from a fork or from Dependabot, whose runs get no secrets: "
     "without a key no model can be asked"
 )
+SCRIPTS_OF_OTHERS = (
+    "allow-scripts was not followed: the pull request is a fork's, Dependabot's, or was named by "
+    "hand, and nothing of such a one is run"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
             config=request.config,
             keys=request.keys,
             without_key=FORK if from_outside or request.event.is_dependabot else "",
+            scripts_refused=SCRIPTS_OF_OTHERS if _is_of_others(request) else "",
             starting=starting,
             remote=_remote(request),
         ),
@@ -114,6 +119,13 @@ def act(request: ActionRequest, terminal: Terminal) -> ExitCode:
     token = request.token.get_secret_value() if request.token else None
     speaker = Speaker(request.step, host, terminal, _redactor(outcome, request.keys, token))
     return _Teller(request, speaker).tell(outcome)
+
+
+def _is_of_others(request: ActionRequest) -> bool:
+    """Whether the head may be anyone's: it is data, whatever the workflow allows."""
+    trigger = request.event.trigger
+    is_fork = isinstance(trigger, PullRequest) and trigger.is_fork
+    return request.pull_request is not None or is_fork or request.event.is_dependabot
 
 
 def _as_dispatched(request: ActionRequest) -> ActionRequest:

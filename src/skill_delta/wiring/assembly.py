@@ -50,6 +50,7 @@ from skill_delta.providers.scripted import (
 from skill_delta.runners.model import ModelRunner
 from skill_delta.settings.model import Settings
 from skill_delta.wiring.endpoints import asking_judge, asking_runner, redactor_for
+from skill_delta.wiring.grounds import Grounds, grounds_of
 from skill_delta.wiring.keys import Keys
 from skill_delta.wiring.records import Keeping, kept, notes_of
 from skill_delta.wiring.skill_names import KnownSkills, known_skills, labels_by_name
@@ -106,8 +107,10 @@ def evaluate(task: Task) -> Report:
     if task.objections is not None:
         policy = replace(request.policy, needs_cases=False)
         request = replace(request, policy=policy, objections=tuple(task.objections))
-    runners = runners_of(settings, task.candidates, task.keys)
+    grounds = grounds_of(settings, skills)
+    runners = runners_of(settings, task.candidates, task.keys, grounds)
     ready = _surrounded(prepare(skills, request, runners, task.baselines), task.surroundings())
+    ready = replace(ready, notes=(*ready.notes, *grounds.notes))
     is_judged = any(case.rubric for subject in ready.subjects for case in subject.cases)
     judge = judge_of(settings, task.candidates, task.keys) if is_judged else None
     if settings.on_inconclusive == "fail":
@@ -137,7 +140,10 @@ def evaluate(task: Task) -> Report:
     with kept(task.keeping, ready, request, environment, redact, started_at) as ledger:
         ports = _Opened(task, runners, judge, ledger, started_at)
         report = asyncio.run(ports.evaluate(ready, request, environment))
-    return replace(report, notes=(*report.notes, *notes_of(ledger)))
+    if grounds.workspaces.kept_in is not None:
+        task.terminal.complain(f"working folders are in {grounds.workspaces.kept_in}\n")
+    further = (*notes_of(ledger), *grounds.workspaces.problems)
+    return replace(report, notes=(*report.notes, *further))
 
 
 def _asked(runners: Mapping[str, Runner], judge: Judge | None) -> Sequence[Runner | Judge]:
@@ -301,16 +307,22 @@ def request_of(settings: Settings, known: KnownSkills) -> RunRequest:
 
 
 def runners_of(
-    settings: Settings, candidates: Sequence[Candidate], keys: Keys
+    settings: Settings, candidates: Sequence[Candidate], keys: Keys, grounds: Grounds
 ) -> Mapping[str, Runner]:
     """The runners asked for, in that order. Nothing is sent yet."""
     runners: dict[str, Runner] = {}
     for name in settings.runner:
         if name in PROVIDERS:
-            runners[name] = asking_runner(name, settings, keys)
+            runners[name] = asking_runner(name, settings, keys, grounds)
         else:
             replies = _replies(settings, candidates)
-            runners[name] = ModelRunner(name, ScriptedModel(replies), costs_money=False)
+            runners[name] = ModelRunner(
+                name,
+                ScriptedModel(replies),
+                costs_money=False,
+                workspaces=grounds.workspaces,
+                scripts=grounds.scripts,
+            )
     return runners
 
 

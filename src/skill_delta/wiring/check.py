@@ -56,6 +56,8 @@ class CheckRequest:
     """Where what the clone lacks can be fetched from."""
     without_key: str = ""
     """Why there may be no key, where that is known: a fork's runs get no secrets."""
+    scripts_refused: str = ""
+    """Why no script of the skills may run whatever the settings say; blank where it may."""
     starting: Callable[[], None] = lambda: None
 
 
@@ -148,6 +150,9 @@ def check(request: CheckRequest, terminal: Terminal) -> CheckOutcome:
                 found, request.command, request.flags(), request.config
             )
             stopped = replace(stopped, settings=settings)
+            if request.scripts_refused and settings.allow_scripts:
+                settings = settings.model_copy(update={"allow_scripts": False})
+                found = replace(found, notes=(request.scripts_refused,))
             found = pull_request.selected(found, settings)
             if not found.skills:
                 return Unchanged(ends, elsewhere=len(skills))

@@ -17,6 +17,7 @@ from skill_delta.runners.model import ModelRunner
 if TYPE_CHECKING:
     from skill_delta.ports import Judge, Model, Runner
     from skill_delta.settings.model import Settings
+    from skill_delta.wiring.grounds import Grounds
     from skill_delta.wiring.keys import Keys
 
 
@@ -31,7 +32,7 @@ class _Asked:
     our_variable: str
 
 
-def asking_runner(name: str, settings: Settings, keys: Keys) -> Runner:
+def asking_runner(name: str, settings: Settings, keys: Keys, grounds: Grounds) -> Runner:
     """A runner that asks a model. Raises `ServiceError` where there is no key to ask it with."""
     vendor, model = PROVIDERS[name], settings.model_of(name)
     if keys.runner is None and settings.base_url is None:
@@ -41,7 +42,14 @@ def asking_runner(name: str, settings: Settings, keys: Keys) -> Runner:
         )
     url = settings.base_url or vendor.base_url
     asked = _Asked(vendor, model, url, keys.runner, OUR_KEY_VARIABLE)
-    return ModelRunner(name, _model_at(asked, settings, keys), costs_money=True, model_name=model)
+    return ModelRunner(
+        name,
+        _model_at(asked, settings, keys),
+        costs_money=True,
+        model_name=model,
+        workspaces=grounds.workspaces,
+        scripts=grounds.scripts,
+    )
 
 
 def asking_judge(settings: Settings, keys: Keys) -> Judge:

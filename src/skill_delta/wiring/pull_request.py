@@ -43,11 +43,15 @@ from skill_delta.wiring.terminal import Terminal
 
 @dataclass(frozen=True, slots=True)
 class PullRequestChanges:
-    """Both ends of a pull request, and what it does to the skills between them."""
+    """Both ends of a pull request, and what it does to the skills between them.
+
+    `notes` say what a reader should know of how they are measured.
+    """
 
     repository: Repository
     ends: Ends
     skills: tuple[SkillChange, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def base_files(self) -> TreeFiles:
@@ -176,6 +180,7 @@ def measure(
             Provenance(ends.base.hex(), ends.head.hex(), changes=changes.skills),
             skipped=tuple(_skipped_new(found, settings)),
             first_notes=(
+                *changes.notes,
                 *config_changes(changes, config),
                 *bars.kept(),
                 *bars.dropped(),

@@ -6,6 +6,8 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
+from skill_delta.core.checks.files import FileProduced
+from skill_delta.core.checks.json_path import JsonPath
 from skill_delta.core.checks.structure import JsonSchema, Numeric
 from skill_delta.core.checks.text import (
     AllOf,
@@ -27,7 +29,9 @@ AnyAssertion: TypeAlias = Annotated[
     | Equals
     | AnyOf
     | AllOf
+    | FileProduced
     | JsonSchema
+    | JsonPath
     | Numeric,
     Field(discriminator="kind"),
 ]

@@ -57,6 +57,10 @@ class CheckSpec(BaseModel):
         """Whether every transcript fails it, so that it measures nothing either."""
         return False
 
+    def reads(self, path: str) -> bool:  # noqa: ARG002 - what most of them answer
+        """Whether it may ask for the text of the file at this path of the working folder."""
+        return False
+
     @property
     def named_tools(self) -> tuple[str, ...]:
         """The tools it watches. One that the model was never given can never be called."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from skill_delta.core.wording import LIMIT, clipped, shown, visible
+from skill_delta.core.wording import LIMIT, clipped, visible
 
 
 def shown_around(text: str, start: int, end: int) -> str:
@@ -24,6 +24,11 @@ def shown_json(value: JsonValue | Mapping[str, JsonValue] | Sequence[JsonValue])
     return clipped(json.dumps(value, sort_keys=True, ensure_ascii=False, default=dict))
 
 
-def output_is(answer: str) -> str:
-    """What the output was, as the second half of a sentence."""
-    return f"the output is {shown(answer)}" if answer.strip() else "the output is empty"
+def clipped_list(names: Sequence[str]) -> str:
+    """As many of the names as one line of a report holds, and how many more there are."""
+    text = ""
+    for position, name in enumerate(names):
+        if text and len(text) + len(name) > LIMIT:
+            return f"{text} and {len(names) - position:,} more"
+        text += f", {clipped(name)}" if text else clipped(name)
+    return text

@@ -11,11 +11,10 @@ from typing import Annotated, Literal, NoReturn
 from pydantic import AfterValidator, Field, JsonValue, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from skill_delta.core.checks.base import CheckSpec, Finding
-from skill_delta.core.checks.evidence import output_is
+from skill_delta.core.checks.base import Finding
 from skill_delta.core.checks.schema import check_is_usable, violation
+from skill_delta.core.checks.subject import Subject, TextCheck
 from skill_delta.core.documents import MAX_DEPTH
-from skill_delta.core.transcript import Transcript
 from skill_delta.core.wording import clipped, shown
 from skill_delta.errors import TrialError
 
@@ -34,7 +33,7 @@ def _number(value: object) -> int | float:
     raise PydanticCustomError("number_type", "a number is wanted")
 
 
-class JsonSchema(CheckSpec):
+class JsonSchema(TextCheck):
     """The output is JSON, and valid by this JSON Schema.
 
     The dialect is Draft 2020-12 unless `$schema` names another. References lead only to places
@@ -44,19 +43,19 @@ class JsonSchema(CheckSpec):
     kind: Literal["json-schema"]
     json_schema: Annotated[dict[str, JsonValue], AfterValidator(_usable)]
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Raises `TrialError` when the schema takes too long to apply."""
         try:
-            value = _read_json(transcript.answer)
+            value = read_json(subject.text)
         except ValueError as error:
-            problem = f"expected JSON; {clipped(str(error))}; {output_is(transcript.answer)}"
+            problem = f"expected JSON; {clipped(str(error))}; {subject.content}"
             return Finding.of(False, problem)
         try:
             broken = violation(self.json_schema, value)
         except TrialError as error:
             raise TrialError(f"json-schema: {error}") from None
         if broken is None:
-            return Finding.of(True, "the output is JSON and valid by the schema")
+            return Finding.of(True, f"{subject.name} is JSON and valid by the schema")
         return Finding.of(False, f"expected JSON valid by the schema; found {broken}")
 
     @property
@@ -65,7 +64,7 @@ class JsonSchema(CheckSpec):
         return True
 
 
-class Numeric(CheckSpec):
+class Numeric(TextCheck):
     """The first number in the output is `value`, give or take `tolerance`.
 
     A number is decimal digits, perhaps with a sign, commas between groups of three, a decimal
@@ -81,13 +80,13 @@ class Numeric(CheckSpec):
         WithJsonSchema({"type": "number", "minimum": 0}),
     ] = 0
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Compares decimally, so that 0.4 is within 0.1 of 0.3."""
         margin = f" ± {self.tolerance:,}" if self.tolerance else ""
         wanted = clipped(f"{self.value:,}{margin}")
-        number = _NUMBER.search(transcript.answer)
+        number = _NUMBER.search(subject.text)
         if number is None:
-            problem = f"expected {wanted}; found no number; {output_is(transcript.answer)}"
+            problem = f"expected {wanted}; found no number; {subject.content}"
             return Finding.of(False, problem)
         if self._is_near(number[0]):
             return Finding.of(True, f"the first number is {clipped(number[0])}; wanted {wanted}")
@@ -113,7 +112,8 @@ _DIGITS = 2_000
 """More than Python prints of an integer, so that no comparison is rounded."""
 
 
-def _read_json(text: str) -> JsonValue:
+def read_json(text: str) -> JsonValue:
+    """The value that the text is as JSON. Raises ValueError where it is none."""
     try:
         value: JsonValue = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:

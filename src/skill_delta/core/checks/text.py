@@ -6,10 +6,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
-from skill_delta.core.checks.base import CheckSpec, Finding
-from skill_delta.core.checks.evidence import output_is, shown_around
+from skill_delta.core.checks.base import Finding
+from skill_delta.core.checks.evidence import shown_around
 from skill_delta.core.checks.patterns import compiled, search
-from skill_delta.core.transcript import Transcript
+from skill_delta.core.checks.subject import Subject, TextCheck
 from skill_delta.core.wording import LIMIT, shown
 
 
@@ -27,18 +27,18 @@ Texts: TypeAlias = Annotated[
 """One or more texts, none of them empty."""
 
 
-class Contains(CheckSpec):
+class Contains(TextCheck):
     """The output contains this text, letter for letter."""
 
     kind: Literal["contains"]
     value: str
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Holds where `value` is anywhere in the output."""
-        if self.value in transcript.answer:
-            return Finding.of(True, f"the output contains {shown(self.value)}")
-        wanted = f"expected {shown(self.value)} in the output"
-        return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+        if self.value in subject.text:
+            return Finding.of(True, f"{subject.name} contains {shown(self.value)}")
+        wanted = f"expected {shown(self.value)} in {subject.name}"
+        return Finding.of(False, f"{wanted}; {subject.content}")
 
     @property
     def always_holds(self) -> bool:
@@ -46,19 +46,21 @@ class Contains(CheckSpec):
         return not self.value
 
 
-class NotContains(CheckSpec):
+class NotContains(TextCheck):
     """The output does not contain this text."""
 
     kind: Literal["not_contains"]
     value: str
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Holds where `value` is nowhere in the output."""
-        start = transcript.answer.find(self.value)
+        start = subject.text.find(self.value)
         if start < 0:
-            return Finding.of(True, f"{shown(self.value)} is not in the output")
-        found = shown_around(transcript.answer, start, start + len(self.value))
-        return Finding.of(False, f"expected no {shown(self.value)} in the output; found {found}")
+            return Finding.of(True, f"{shown(self.value)} is not in {subject.name}")
+        found = shown_around(subject.text, start, start + len(self.value))
+        return Finding.of(
+            False, f"expected no {shown(self.value)} in {subject.name}; found {found}"
+        )
 
     @property
     def never_holds(self) -> bool:
@@ -66,18 +68,18 @@ class NotContains(CheckSpec):
         return not self.value
 
 
-class ContainsIgnoringCase(CheckSpec):
+class ContainsIgnoringCase(TextCheck):
     """The output contains this text, in whatever case."""
 
     kind: Literal["icontains"]
     value: str
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Holds where `value` is anywhere in the output once both are case-folded."""
-        if self.value.casefold() in transcript.answer.casefold():
-            return Finding.of(True, f"the output contains {shown(self.value)} (any case)")
-        wanted = f"expected {shown(self.value)} (any case) in the output"
-        return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+        if self.value.casefold() in subject.text.casefold():
+            return Finding.of(True, f"{subject.name} contains {shown(self.value)} (any case)")
+        wanted = f"expected {shown(self.value)} (any case) in {subject.name}"
+        return Finding.of(False, f"{wanted}; {subject.content}")
 
     @property
     def always_holds(self) -> bool:
@@ -85,19 +87,19 @@ class ContainsIgnoringCase(CheckSpec):
         return not self.value
 
 
-class Regex(CheckSpec):
+class Regex(TextCheck):
     """A regular expression matches somewhere in the output."""
 
     kind: Literal["regex"]
     value: Pattern
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Holds where the pattern is found. Raises `TrialError` when the search takes too long."""
-        found = search(self.value, transcript.answer)
+        found = search(self.value, subject.text)
         if found is None:
             wanted = f"expected a match of regex {shown(self.value)}"
-            return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
-        matched = shown(transcript.answer[slice(*found)])
+            return Finding.of(False, f"{wanted}; {subject.content}")
+        matched = shown(subject.text[slice(*found)])
         return Finding.of(True, f"regex {shown(self.value)} matches {matched}")
 
     @property
@@ -111,18 +113,18 @@ class Regex(CheckSpec):
         return not self.value
 
 
-class NotRegex(CheckSpec):
+class NotRegex(TextCheck):
     """A regular expression matches nowhere in the output."""
 
     kind: Literal["not_regex"]
     value: Pattern
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Holds where the pattern is absent. Raises `TrialError` when the search is too long."""
-        found = search(self.value, transcript.answer)
+        found = search(self.value, subject.text)
         if found is None:
             return Finding.of(True, f"regex {shown(self.value)} matches nothing")
-        seen = shown_around(transcript.answer, *found)
+        seen = shown_around(subject.text, *found)
         return Finding.of(False, f"expected no match of regex {shown(self.value)}; found {seen}")
 
     @property
@@ -136,21 +138,21 @@ class NotRegex(CheckSpec):
         return not self.value
 
 
-class Equals(CheckSpec):
+class Equals(TextCheck):
     """The output, without the blanks around it, is exactly this text."""
 
     kind: Literal["equals"]
     value: str
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Holds where the stripped output equals `value`, which is taken as written."""
-        if transcript.answer.strip() == self.value:
-            return Finding.of(True, f"the output equals {shown(self.value)}")
-        difference = _first_difference(self.value, transcript.answer.strip())
+        if subject.text.strip() == self.value:
+            return Finding.of(True, f"{subject.name} equals {shown(self.value)}")
+        difference = _first_difference(self.value, subject.text.strip())
         return Finding.of(
             False,
-            f"expected the output to equal {shown(self.value)}; "
-            f"{output_is(transcript.answer.strip())}{difference}",
+            f"expected {subject.name} to equal {shown(self.value)}; "
+            f"{Subject(subject.text.strip(), subject.name).content}{difference}",
         )
 
     @property
@@ -159,34 +161,34 @@ class Equals(CheckSpec):
         return self.value != self.value.strip()
 
 
-class AnyOf(CheckSpec):
+class AnyOf(TextCheck):
     """The output contains at least one of these texts."""
 
     kind: Literal["any_of"]
     values: Texts
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Holds where one of the texts is anywhere in the output."""
         for value in self.values:
-            if value in transcript.answer:
-                return Finding.of(True, f"the output contains {shown(value)}")
-        wanted = f"expected any of {_listed(self.values)} in the output"
-        return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+            if value in subject.text:
+                return Finding.of(True, f"{subject.name} contains {shown(value)}")
+        wanted = f"expected any of {_listed(self.values)} in {subject.name}"
+        return Finding.of(False, f"{wanted}; {subject.content}")
 
 
-class AllOf(CheckSpec):
+class AllOf(TextCheck):
     """The output contains every one of these texts."""
 
     kind: Literal["all_of"]
     values: Texts
 
-    def grade(self, transcript: Transcript) -> Finding:
+    def judge(self, subject: Subject) -> Finding:
         """Holds where every text is in the output. The score is all or nothing."""
-        missing = tuple(value for value in self.values if value not in transcript.answer)
+        missing = tuple(value for value in self.values if value not in subject.text)
         if not missing:
-            return Finding.of(True, f"the output contains all of {_listed(self.values)}")
-        wanted = f"expected {_listed(missing)} in the output"
-        return Finding.of(False, f"{wanted}; {output_is(transcript.answer)}")
+            return Finding.of(True, f"{subject.name} contains all of {_listed(self.values)}")
+        wanted = f"expected {_listed(missing)} in {subject.name}"
+        return Finding.of(False, f"{wanted}; {subject.content}")
 
 
 def _listed(values: tuple[str, ...]) -> str:

@@ -94,7 +94,7 @@ class MaxCalls(CheckSpec):
 
 
 class SkillTriggered(CheckSpec):
-    """The model reached for the offered skill, or left it alone."""
+    """The model reached for the offered skill, or left it alone: in every session."""
 
     expected: bool
 
@@ -104,8 +104,12 @@ class SkillTriggered(CheckSpec):
         if triggered is None:
             raise TrialError("skill_triggered: the runner did not see whether the skill was used")
         saw = "the skill was triggered" if triggered else "the skill was not triggered"
-        if triggered is self.expected:
+        if triggered is self.expected and (not triggered or all(transcript.triggered_in)):
             return Finding.of(True, saw)
+        if triggered and self.expected:
+            last = [n for n, was in enumerate(transcript.triggered_in, start=1) if not was]
+            named = ", ".join(map(str, last))
+            return Finding.of(False, f"expected the skill to be triggered; not in session {named}")
         wanted = "to be triggered; it was not" if self.expected else "not to be triggered; it was"
         return Finding.of(False, f"expected the skill {wanted}")
 

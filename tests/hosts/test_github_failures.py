@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import logging
+import socketserver
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from threading import Thread
 from traceback import format_exception
+from typing import ClassVar
 
 import pytest
 from pydantic import SecretStr
@@ -334,3 +339,36 @@ def test_the_token_is_in_no_message(
 
     shown = f"{ours!r} {outcomes} {caplog.text} {''.join(format_exception(raised.value))}"
     assert not any(part in shown for part in token.split("\n"))
+
+
+class Dripping(socketserver.BaseRequestHandler):
+    """Answers byte by byte, each well within any timeout of the socket."""
+
+    part: ClassVar[bytes]
+
+    def handle(self) -> None:
+        self.request.recv(65_536)
+        self.request.sendall(self.part)
+        with suppress(OSError):
+            for _ in range(100):
+                self.request.sendall(b" ")
+                time.sleep(0.05)
+
+
+@pytest.mark.parametrize("part", [b"HTTP/1.1 200 OK\r\nX:", b"HTTP/1.1 200 OK\r\n\r\n[ "])
+def test_a_server_that_answers_byte_by_byte_keeps_no_job(part: bytes) -> None:
+    """Headers or body: what is not whole in time is no answer."""
+    handler = type("Drip", (Dripping,), {"part": part})
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        clock = StoppedClock()
+        connection = Connection(
+            SecretStr("t"), url, url, answer_seconds=0.3, sleep=clock.sleep, clock=clock
+        )
+        outcome = publish(GitHubRepository("octo/skills", connection))
+        server.shutdown()
+
+    assert isinstance(outcome, NotPublished)
+    assert "no clear answer (TimeoutError), several times" in outcome.reason

@@ -6,8 +6,9 @@ import base64
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,6 +25,8 @@ class GitServer:
     """Answer this status to everything."""
     cut_after: int = 0
     """Break the connection off after so many bytes of an answer; 0 is never."""
+    drips: bool = False
+    """Answer byte by byte, with half a second between them."""
     allows_filters: bool = True
     asked: list[str] = field(default_factory=list)
 
@@ -81,7 +84,13 @@ class _Handler(BaseHTTPRequestHandler):
         if self.served.cut_after:
             content = content[: self.served.cut_after]
             self.close_connection = True
-        self.wfile.write(content)
+        if self.served.drips:
+            with suppress(OSError):
+                for at in range(len(content)):
+                    self.wfile.write(content[at : at + 1])
+                    time.sleep(0.5)
+        else:
+            self.wfile.write(content)
 
     def _environment(self, length: int) -> dict[str, str]:
         path, _, query = self.path.partition("?")

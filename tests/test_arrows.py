@@ -59,6 +59,7 @@ MAY_IMPORT = {
     "errors": set[str](),
     "flags": set[str](),
     "regular_files": set[str](),
+    "deadline": set[str](),
     "core": {"core", "errors"},
     "settings": {"settings", "core", "errors"},
     "ports": {"core", "errors"},
@@ -69,6 +70,8 @@ MAY_IMPORT = {
     "pipeline": {"preparation", "execution", "ports", "core", "errors"},
     **{room: {room, "ports", "core", "errors", "settings"} for room in SOCKETS},
     **{room: {room, "regular_files", "ports", "core", "errors", "settings"} for room in OF_FILES},
+    "history": {"history", "regular_files", "deadline", "ports", "core", "errors", "settings"},
+    "hosts": {"hosts", "deadline", "ports", "core", "errors", "settings"},
 }
 """Rooms below the wiring; `wiring`, `cli` and `action` may import anything."""
 

@@ -10,6 +10,7 @@ import pytest
 
 from git_http_server import GitServer, git_server
 from git_repositories import GitRepository
+from skill_delta.history import remote
 from skill_delta.history.base import PullRequestRefs, UnknownBase, find_ends
 from skill_delta.history.layout import find_git
 from skill_delta.history.remote import MOST_FAILURES, Remote
@@ -190,6 +191,24 @@ def test_an_answer_that_breaks_off_is_refused(
         pytest.raises(Unreadable),
     ):
         repository.commit(bytes.fromhex(origin.git("rev-parse", "HEAD~1")))
+
+
+def test_a_server_that_answers_byte_by_byte_keeps_no_job(
+    origin: GitRepository, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not whole in time is missing, and the server is left in peace."""
+    checkout = clone(origin, server, tmp_path / "clone", "--depth", "1")
+    monkeypatch.setattr(remote, "ANSWER_SECONDS", 0.5)
+    server.drips = True
+
+    with completed(checkout, server, tmp_path / "store") as repository:
+        with pytest.raises(Unreadable, match="no whole answer within"):
+            repository.commit(bytes.fromhex(origin.git("rev-parse", "HEAD~1")))
+        asked = len(server.asked)
+        with pytest.raises(Unreadable, match="not asked for again"):
+            repository.commit(b"x" * 20)
+
+    assert asked == len(server.asked)
 
 
 def test_a_server_without_filters_sends_more_and_will_do(

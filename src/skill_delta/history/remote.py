@@ -12,6 +12,7 @@ from dulwich.object_store import DiskObjectStore, ObjectStoreGraphWalker
 from dulwich.objects import ObjectID
 from dulwich.refs import Ref
 
+from skill_delta.deadline import within
 from skill_delta.history.repository import COMMIT, Unreadable
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ MOST_FAILURES = 3
 """After so many refusals nothing more is asked for: each costs seconds."""
 SECONDS = 60.0
 """How long the server may say nothing."""
+ANSWER_SECONDS = 600.0
+"""How long one whole answer may take: a server that drips would keep a job for hours."""
 
 
 class Remote:
@@ -59,7 +62,10 @@ class Remote:
                 "what is missing could not be fetched before, and is not asked for again"
             )
         try:
-            packs = self._fetch(oids, kind, have, object_format)
+            packs = within(ANSWER_SECONDS, lambda: self._fetch(oids, kind, have, object_format))
+        except TimeoutError as error:
+            self._failures = MOST_FAILURES
+            raise Unreadable(f"it could not be fetched: {error}") from None
         except Exception as error:  # noqa: BLE001 - a server may say anything, dulwich raises it all
             self._failures += 1
             raise Unreadable(f"it could not be fetched: {_said(error, self._token)}") from None
@@ -104,9 +110,10 @@ class Remote:
         """What the server's ref names; None where it has none of the name. Raises `Unreadable`."""
         client, path = self._opened()
         try:
-            found = client.get_refs(path.encode()).refs.get(Ref(ref))
+            refs = within(ANSWER_SECONDS, lambda: client.get_refs(path.encode()).refs)
         except Exception as error:  # noqa: BLE001 - as above
             raise Unreadable(f"{self._url} cannot be asked: {_said(error, self._token)}") from None
+        found = refs.get(Ref(ref))
         return bytes.fromhex(found.decode()) if found else None
 
     def _opened_store(self, object_format: ObjectFormat) -> DiskObjectStore:

@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, JsonValue, SecretStr, TypeAdapter, ValidationError
 
 from skill_delta import __version__
+from skill_delta.deadline import within
 
 if TYPE_CHECKING:
     from github import Github, GithubException
@@ -171,37 +170,13 @@ class Api:
             )
 
         try:
-            headers, content = _within(self._connection.answer_seconds, ask)
+            headers, content = within(self._connection.answer_seconds, ask)
         except GithubException as error:
             raise _meaning(error, self._connection.clock()) from None
         except Exception as error:  # noqa: BLE001 - PyGithub trips in many ways over a broken answer
             # The error's own text is left out: it may quote a header, and with it the token.
             raise LostAnswerError(f"GitHub gave no clear answer ({type(error).__name__})") from None
         return Answer(content, 'rel="next"' in headers.get("link", ""))
-
-
-def _within(seconds: float, ask: Callable[[], T]) -> T:
-    """What is answered in that time. Raises `TimeoutError`, and whatever asking raises.
-
-    In a thread, since no timeout of a socket is one for all that comes out of it. What comes too
-    late is left alone, and ends with the process.
-    """
-    answered: SimpleQueue[tuple[T | None, Exception | None]] = SimpleQueue()
-
-    def work() -> None:
-        try:
-            answered.put((ask(), None))
-        except Exception as error:  # noqa: BLE001 - it is raised where it was asked
-            answered.put((None, error))
-
-    Thread(target=work, daemon=True).start()
-    try:
-        found, error = answered.get(timeout=seconds)
-    except Empty:
-        raise TimeoutError(f"no whole answer within {seconds:g} s") from None
-    if error is not None:
-        raise error
-    return cast("T", found)
 
 
 def _meaning(error: GithubException, now: float) -> GitHubError:

@@ -421,8 +421,9 @@ def test_a_script_that_changed_under_the_run_loses_the_trial(skill_folder: Path)
 @each_sandbox
 def test_a_cancelled_trial_ends_its_script(sandbox: Sandbox, skill_folder: Path) -> None:
     """A workflow that was cancelled does not leave one running."""
-    skill = shipping(skill_folder, **{"scripts/x.py": "import time\ntime.sleep(60)\n"})
-    model = FakeModel([calls(call("run_script", path="scripts/x.py")), Completion("")])
+    name = f"scripts/only_of_{os.getpid()}.py"  # other tests run scripts beside this one
+    skill = shipping(skill_folder, **{name: "import time\ntime.sleep(60)\n"})
+    model = FakeModel([calls(call("run_script", path=name)), Completion("")])
     runner = ModelRunner("openai", model, costs_money=True, scripts=Scripts(sandbox, 60.0))
 
     async def cancelled() -> None:
@@ -435,13 +436,13 @@ def test_a_cancelled_trial_ends_its_script(sandbox: Sandbox, skill_folder: Path)
 
     asyncio.run(cancelled())
 
-    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if is_ours(path, skill_folder)]
+    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if runs(path, name)]
     assert left == []
 
 
-def is_ours(path: Path, folder: Path) -> bool:
+def runs(path: Path, script: str) -> bool:
     try:
-        return b"scripts/x.py" in path.read_bytes() and b"supervisor" in path.read_bytes()
+        return script.encode() in path.read_bytes()
     except OSError:
         return False
 
